@@ -387,7 +387,8 @@ def test_the_command_wants_the_ledger_of_the_choice(name, tmp_path, capsys):
     source, public, out = tmp_path / name, tmp_path / "public.txt", tmp_path / "out"
     write_corpus(corpus, source, "csv-counts" if name == "x.csv" else None)
     public.write_text("apple\nlion\n")
-    order = f"fit {source} --vocabulary {public} --vocabulary-is-public --topics 2 --allow-unlearnable --out {out}"
+    order = f"fit {source} --vocabulary {public} --vocabulary-is-public --topics 2"
+    order += f" --set allow_unlearnable=true --out {out}"
     order += " --format csv-counts" if name == "x.csv" else ""
     assert run(order.split()) != 0
     assert "not at hand" in (told := capsys.readouterr().err)

@@ -112,19 +112,19 @@ def test_the_command_that_chooses_tells_transform(tmp_path, capsys):
     notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
     words.write_text("\n".join(WORDS) + "\n")
     phrases.write_text("kidney dialysis\n")
-    cut, model = ["--ngrams", "1,2", "--phrases", str(phrases)], tmp_path / "model"
+    cut, model = ["--read", "ngram_range=1,2", "--read", f"phrases={phrases}"], tmp_path / "model"
     public = [
         "--vocabulary",
         str(words),
         "--vocabulary-is-public",
         "--seed",
         "0",
-        "--allow-unlearnable",
+        "--set",
+        "allow_unlearnable=true",
         "--quiet",
     ]
     chosen = [
         "choose-topics",
-        "--corpus",
         str(notes),
         "--epsilon",
         "4",
@@ -137,5 +137,5 @@ def test_the_command_that_chooses_tells_transform(tmp_path, capsys):
     shares = ["transform", str(model), str(notes), "--out", str(tmp_path / "shares.csv"), "--quiet"]
     assert run(shares) == 2
     assert "phrases" in capsys.readouterr().err
-    assert run([*shares, "--phrases", str(phrases)]) == 0
+    assert run([*shares, "--read", f"phrases={phrases}"]) == 0
     assert read_corpus(notes, vocabulary=WORDS, tokenizer=CUT).n_words == len(WORDS)

@@ -165,7 +165,9 @@ def test_the_command_makes_the_same_release(tmp_path, capsys):
             f'{{"body": "{text}", "who": "a{person}"}}\n' for text, person in zip(TEXTS, PERSONS, strict=True)
         )
     )
-    options = "--text body --person who --epsilon 3 --delta 1e-5 --max-words 12 --seed 4 --topics 2 --quiet"
+    options = (
+        "--text body --person who --epsilon 3 --delta 1e-5 --set max_words=12 --seed 4 --topics 2 --quiet"
+    )
     assert run(["fit", str(path), "--out", str(tmp_path / "model"), *options.split()]) == 0, (
         capsys.readouterr()
     )

@@ -38,12 +38,12 @@ def here(tmp_path, monkeypatch):
 
 
 def audit(*more):
-    return run(["audit", "--corpus", "letters.jsonl", "--shadows", "8", "--seed", "1", "--quiet", *more])
+    return run(["audit", "letters.jsonl", "--shadows", "8", "--seed", "1", "--quiet", *more])
 
 
-@pytest.mark.parametrize("offline", [[], ["--offline"]])
+@pytest.mark.parametrize("offline", [[], ["--set", "offline=true"]])
 def test_memorising_breaks_its_promise_and_indifference_does_not(here, capsys, offline):
-    own = ["--targets", "3", *offline, "--epsilon", "1", "--trainer"]
+    own = ["--set", "targets=3", *offline, "--epsilon", "1", "--trainer"]
     assert audit(*own, "own_trainers:memorise") == 3
     told = capsys.readouterr().out
     assert "BROKEN" in told
@@ -66,8 +66,8 @@ def test_each_trainer_trains(here, name, capsys):
 
 
 def test_threads_and_a_kept_folder_change_nothing(here):
-    kept = ["--trainer", "variational", "--topics", "2", "--folder", "kept", "--json"]
-    assert audit("--trainer", "variational", "--topics", "2", "--jobs", "2", "--json", "a.json") == 0
+    kept = ["--trainer", "variational", "--topics", "2", "--set", "folder=kept", "--json"]
+    assert audit("--trainer", "variational", "--topics", "2", "--set", "jobs=2", "--json", "a.json") == 0
     assert audit(*kept, "b.json") == 0
     files = sorted((here / "kept").iterdir())
     assert len(files) == 9
@@ -86,9 +86,9 @@ def test_a_recipe_is_read_and_options_win(here, capsys):
     (here / "recipe.toml").write_text(
         'corpus = "letters.jsonl"\ntrainer = "own_trainers:memorise"\nshadows = 4\nseed = 2\nepsilon = 1\ntargets = 5\n'
     )
-    assert run(["audit", "recipe.toml", "--quiet"]) == 3
+    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 3
     assert "x 5 targets" in capsys.readouterr().out
-    assert run(["audit", "recipe.toml", "--quiet", "--epsilon", "50", "--targets", "2"]) == 0
+    assert run(["audit", "--recipe", "recipe.toml", "--quiet", "--epsilon", "50", "--set", "targets=2"]) == 0
     assert "x 2 targets" in capsys.readouterr().out
 
 
@@ -102,14 +102,14 @@ def test_file_of_scores_is_whole_and_for_its_person_only(here, monkeypatch):
     whole = old.read_text()
     monkeypatch.setattr("os.fsync", lambda handle: 1 / 0)  # the disk is full
     with pytest.raises(ZeroDivisionError):
-        audit(*own, "--targets", "2")
+        audit(*own, "--set", "targets=2")
     assert old.read_text() == whole
     assert not list(here.glob(".*"))
 
 
 def test_another_trainer_of_the_same_name_takes_no_model_of_the_old_one(here, monkeypatch):
     """Two functions of one name: the folder must not answer for the new one with what the old one said."""
-    own = ["--folder", "kept", "--trainer", "own_trainers:ignore", "--json"]
+    own = ["--set", "folder=kept", "--trainer", "own_trainers:ignore", "--json"]
     assert audit(*own, "a.json") == 0
     (here / "own_trainers.py").write_text(OWN.replace("random((3", "random((5"))
     monkeypatch.delitem(sys.modules, "own_trainers")
@@ -126,14 +126,14 @@ def test_online_wins_over_an_offline_recipe(here, capsys):
     (here / "recipe.toml").write_text(
         'corpus = "letters.jsonl"\ntrainer = "own_trainers:ignore"\nshadows = 4\nseed = 2\noffline = true\n'
     )
-    assert run(["audit", "recipe.toml", "--quiet"]) == 0
+    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 0
     assert "offline" in capsys.readouterr().out
-    assert run(["audit", "recipe.toml", "--quiet", "--online"]) == 0
+    assert run(["audit", "--recipe", "recipe.toml", "--quiet", "--set", "offline=false"]) == 0
     assert "online" in capsys.readouterr().out
 
 
 def test_a_folder_needs_a_seed(here, capsys):
-    assert run(["audit", "--corpus", "letters.jsonl", "--trainer", "gibbs", "--folder", "kept"]) == 2
+    assert run(["audit", "letters.jsonl", "--trainer", "gibbs", "--set", "folder=kept"]) == 2
     assert "--seed 0" in capsys.readouterr().err
     assert not (here / "kept").exists()
 
@@ -141,7 +141,7 @@ def test_a_folder_needs_a_seed(here, capsys):
 def test_spread_reaches_the_attack(here):
     own = ["--trainer", "variational", "--topics", "2", "--json"]
     assert audit(*own, "a.json") == 0
-    assert audit(*own, "b.json", "--spread", "shrunk") == 0
+    assert audit(*own, "b.json", "--set", "spread=shrunk") == 0
     own, shrunk = (AuditReport.from_json(json.loads((here / f"{n}.json").read_text())) for n in "ab")
     assert (own.meta["spread"], shrunk.meta["spread"]) == ("own", "shrunk")
     assert (own.scores != shrunk.scores).any()
@@ -155,7 +155,7 @@ def test_spread_reaches_the_attack(here):
         ("Epsilon = 8", "did you mean 'epsilon'?"),
         (
             "corpus = 'letters.jsonl'\nspread = 'wide'\ntrainer = 'gibbs'",
-            '--spread must be "own" or "shrunk"',
+            '--set spread= must be "own" or "shrunk"',
         ),
         ("shadows = 'many'", "wrong kind"),
         ("seed = true", "wrong kind"),
@@ -165,7 +165,7 @@ def test_spread_reaches_the_attack(here):
 )
 def test_bad_recipes_are_refused(here, capsys, text, words):
     (here / "recipe.toml").write_text(text)
-    assert run(["audit", "recipe.toml", "--quiet"]) == 2
+    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 2
     assert words in capsys.readouterr().err
 
 
@@ -217,11 +217,11 @@ def canaries(here):
     [
         (["words"], ["own_canaries:eight"]),
         (["words"], ["own_canaries:listed"]),
-        (["shares", "--model", "m", "--noise", "gaussian"], ["own_canaries:shares"]),
+        (["shares", "--model", "m", "--set", "noise=gaussian"], ["own_canaries:shares"]),
     ],
 )
 def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys, attack, broken):
-    line = ["audit", "--epsilon", "1", "--canaries", "200", "--seed", "0", "--attack", *attack]
+    line = ["audit", "--epsilon", "1", "--set", "canaries=200", "--seed", "0", "--attack", *attack]
     assert run([*line, "--json", "a.json"]) == 0
     told = capsys.readouterr().out
     assert f"one run, {attack[0]} canaries" in told
@@ -238,15 +238,15 @@ def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys
     [
         ("--attack words", "needs --epsilon"),
         (
-            "--attack words --epsilon 1 --shadows 8 --corpus letters.jsonl",
-            "--corpus, --shadows are for attacks on",
+            "--attack words --epsilon 1 --shadows 8 letters.jsonl",
+            "CORPUS, --shadows are for attacks on",
         ),
         ("--attack shares --epsilon 1", "needs --model"),
         ("--attack words --epsilon 1 --model m", "no other attack has one"),
         ("--attack words --epsilon 1 --trainer gibbs", "must be private or module:function here"),
         ("--attack words --trainer own_canaries:absent", "absent"),
-        ("--corpus letters.jsonl --epsilon 1 --canaries 9", "go with --attack words or shares"),
-        ("--corpus letters.jsonl --epsilon 1 --attack word", "--attack must be"),
+        ("letters.jsonl --epsilon 1 --set canaries=9", "go with --attack words or shares"),
+        ("letters.jsonl --epsilon 1 --attack word", "--attack must be"),
     ],
 )
 def test_options_of_other_attacks_are_refused(canaries, capsys, more, words):

@@ -56,7 +56,7 @@ CASES = {
     "binary": (bytes(range(256)) * 8, "binary"),
     "not UTF-8": (
         '{"body": "caf\u00e9 au lait"}\n'.encode("latin-1"),
-        "not utf-8 text at byte 13; give --encoding, for example",
+        "not utf-8 text at byte 13; give --read encoding=, for example",
     ),
 }
 
@@ -124,13 +124,13 @@ def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("--sampling-rate", "3"),
-        ("--rounds", "0"),
-        ("--doc-topic-prior", "-1"),
+        ("--set", "sampling_rate=3"),
+        ("--set", "n_rounds=0"),
+        ("--set", "doc_topic_prior=-1"),
         ("--threads", "0"),
         ("--seed", "-4"),
-        ("--vocabulary-method", "best"),
-        ("--vocabulary-share", "2"),
+        ("--set", "vocabulary_method=best"),
+        ("--set", "vocabulary_share=2"),
         ("--stop-words", "klingon"),
         ("--report", "."),
     ],
@@ -165,7 +165,7 @@ def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
     assert not ledger.exists()
     public = ["--vocabulary", listed, "--vocabulary-is-public"]
     line = refused(capsys, *fit(path, tmp_path, *public, "--epsilon", "0.1", "--topics", "5000"))
-    assert "--allow-unlearnable" in line
+    assert "--set allow_unlearnable=true" in line
     assert "=True" not in line
 
 
@@ -178,7 +178,7 @@ def test_formats_are_asked_for_by_the_option_of_each_command(capsys, tmp_path, n
 def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):
     ledger = tmp_path / "ledger.json"
     common = ["--vocabulary", words, "--vocabulary-is-public", "--epsilon", "1", "--topics", "2"]
-    common += ["--allow-unlearnable", "--budget"]
+    common += ["--set", "allow_unlearnable=true", "--budget"]
     assert "--ledger" in refused(capsys, *fit(notes, tmp_path, *common, "2"))
     assert run([str(a) for a in fit(notes, tmp_path, *common, "2", "--ledger", ledger)]) == 0
     capsys.readouterr()
@@ -214,7 +214,8 @@ def test_a_budget_already_spent(capsys, tmp_path, notes, words):
         path,
         "--topics",
         "2",
-        "--allow-unlearnable",
+        "--set",
+        "allow_unlearnable=true",
     ]
     assert run([str(a) for a in fit(notes, tmp_path, *common)]) == 0
     capsys.readouterr()
@@ -249,7 +250,7 @@ def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
     assert '--person cannot be used with format "uci": persons and labels' in said
     assert "=" not in said
     assert run(["fit", str(tmp_path / "t.jsonl"), "--text", "body", *out]) == 2
-    assert "no words in 1 document; look at the text and at --token-pattern." in capsys.readouterr().err
+    assert "no words in 1 document; look at the text and at --read token_pattern=." in capsys.readouterr().err
 
 
 def test_a_path_in_place_of_texts_is_told_how_files_are_read():

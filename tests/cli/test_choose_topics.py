@@ -25,7 +25,7 @@ def letters(tmp_path_factory):
 
 
 def choose(letters, *more) -> int:
-    common = ["choose-topics", "--corpus", letters, "--text", "body", "--folds", 2, "--sweeps", 40]
+    common = ["choose-topics", letters, "--text", "body", "--set", "n_folds=2", "--set", "n_sweeps=40"]
     return run([str(part) for part in (*common, *more)])
 
 
@@ -45,7 +45,7 @@ def test_a_table_a_plot_and_the_planted_number(letters, tmp_path, capsys):
 
 def test_most_common_words_only(letters, tmp_path):
     out = tmp_path / "k.html"
-    assert choose(letters, "--topics", "2", "--max-words", 5, "--out", out) == 0
+    assert choose(letters, "--topics", "2", "--set", "max_words=5", "--out", out) == 0
     assert "5 words" in out.read_text()
 
 
@@ -75,7 +75,7 @@ def notes(tmp_path_factory):
 
 
 def privately(notes, *more) -> int:
-    given = ["choose-topics", "--corpus", notes / "notes.jsonl", "--text", "body", "--epsilon", 8, *more]
+    given = ["choose-topics", notes / "notes.jsonl", "--text", "body", "--epsilon", 8, *more]
     return run([str(part) for part in given])
 
 
@@ -83,15 +83,11 @@ def words(notes):
     return ["--vocabulary", notes / "words.txt", "--vocabulary-is-public"]
 
 
-@pytest.mark.parametrize("named", [[], ["--unit-name", "patient"]])
-def test_persons_are_called_persons_or_as_told_without_a_ledger_file(notes, tmp_path, capsys, named):
-    given = [*words(notes), "--topics", "1,2", "--person", "patient", *named, "--out", tmp_path / "m"]
+def test_persons_are_the_unit_without_a_ledger_file(notes, tmp_path):
+    given = [*words(notes), "--topics", "1,2", "--person", "patient", "--out", tmp_path / "m"]
     assert privately(notes, *given) == 0
-    said = capsys.readouterr()
-    called = named[-1] if named else "person"
-    assert Release.load(tmp_path / "m").promise.unit_name == called
-    assert "person" not in said.out + said.err
-    assert f"person: one {called}" in (tmp_path / "m" / "README.md").read_text()
+    assert Release.load(tmp_path / "m").promise.privacy_unit == "person"
+    assert "any one person" in (tmp_path / "m" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("of_persons", [False, True])
@@ -123,10 +119,10 @@ def test_privately_the_planted_number_is_chosen_booked_and_its_topics_are_writte
     ("options", "message"),
     [
         (
-            ["--out", "m", "--folds", "3", "--max-words", "9"],
-            "--max-words, --folds are for comparing on public",
+            ["--out", "m", "--set", "n_folds=3", "--set", "max_words=9"],
+            "'n_folds' is none of them",
         ),
-        (["--out", "m", "--sweeps", "3"], "--sweeps is for comparing on public"),
+        (["--out", "m", "--set", "n_sweeps=3"], "'n_sweeps' is none of them"),
         ([], "name a new folder"),
         (["--out", "m", "--topics", "5"], "two or more numbers"),
         (["--out", "m", "--person", "nothing"], "nothing"),

@@ -49,7 +49,7 @@ def place(release, tmp_path_factory):
 
 
 def measured(place, capsys, *more):
-    common = ["evaluate", place / "model", "--corpus", place / "notes.jsonl", "--text", "body", "--json"]
+    common = ["evaluate", place / "model", place / "notes.jsonl", "--text", "body", "--json"]
     assert run([str(part) for part in (*common, *more)]) == 0
     captured = capsys.readouterr()
     assert "no ledger covers them" in captured.err
@@ -92,12 +92,13 @@ def test_without_labels_or_reference_nothing_is_made_up(place, capsys):
     assert "reference" not in answer
 
 
-def test_coherence_in_a_public_reference(place, capsys):
+def test_coherence_in_a_public_reference(place, capsys, monkeypatch):
     reference = Corpus(counts_of(place)[:20, ::-1], WORDS[::-1])
     write_corpus(reference, place / "reference.npz")
-    more = ["--reference", place / "reference.npz", "--reference-is-public", "--top", 3]
-    found = measured(place, capsys, *more, "--reference-name", "twenty notes")["reference"]
-    assert found["name"] == "twenty notes"
+    monkeypatch.setattr("discreet.cli.commands.evaluate._TOP", 3)
+    more = ["--reference", place / "reference.npz", "--reference-is-public"]
+    found = measured(place, capsys, *more)["reference"]
+    assert found["name"] == str(place / "reference.npz")
     assert found["coherence_npmi"] == pytest.approx(coherence_npmi(TOPICS, counts_of(place)[:20], top=3))
     assert found["coherence_umass"] == pytest.approx(coherence_umass(TOPICS, counts_of(place)[:20], top=3))
     assert found["coherence_npmi"] != pytest.approx(coherence_npmi(TOPICS, counts_of(place), top=3))
@@ -107,7 +108,6 @@ def test_a_private_reference_is_refused_before_anything_is_read(place, capsys):
     arguments = [
         "evaluate",
         place / "model",
-        "--corpus",
         place / "absent.jsonl",
         "--reference",
         place / "r.npz",
@@ -121,7 +121,7 @@ def test_a_private_reference_is_refused_before_anything_is_read(place, capsys):
 def test_counts_need_their_words(place, capsys, tmp_path):
     corpus = Corpus(counts_of(place), WORDS, labels=["a", "b"] * 30)
     write_corpus(corpus, tmp_path / "notes.mtx")
-    arguments = ["evaluate", str(place / "model"), "--corpus", str(tmp_path / "notes.mtx"), "--json"]
+    arguments = ["evaluate", str(place / "model"), str(tmp_path / "notes.mtx"), "--json"]
     assert run(arguments) == 0
     beside = json.loads(capsys.readouterr().out)
     assert beside["labels"]["n_labels"] == 2
@@ -139,7 +139,6 @@ def test_the_table_says_what_each_line_is(place, capsys):
     arguments = [
         "evaluate",
         place / "model",
-        "--corpus",
         place / "notes.jsonl",
         "--text",
         "body",
@@ -158,7 +157,7 @@ def test_the_table_says_what_each_line_is(place, capsys):
     assert "xylophone" not in captured.out + captured.err
 
 
-@pytest.mark.parametrize("stop_words", [[], ["--stop-words", "none"]])
+@pytest.mark.parametrize("stop_words", [[], ["--read", "stop_words=none"]])
 def test_stop_words_that_the_model_has_are_counted(release, tmp_path, capsys, stop_words):
     """A model of "the" was fitted to texts that kept it."""
     words = ("the", *WORDS[1:])
@@ -175,21 +174,33 @@ def test_texts_are_cut_as_they_were_for_a_public_list_with_stop_words(release, p
     words = tmp_path / "words.txt"
     words.write_text("\n".join((*WORDS, "the")) + "\n")
     fit = ["fit", place / "notes.jsonl", "--text", "body", "--vocabulary", words, "--vocabulary-is-public"]
-    how = ["--topics", 2, "--epsilon", 20, "--seed", 0, "--allow-unlearnable", "--allow-large-delta", "-q"]
+    how = [
+        "--topics",
+        2,
+        "--epsilon",
+        20,
+        "--seed",
+        0,
+        "--set",
+        "allow_unlearnable=true",
+        "--set",
+        "allow_large_delta=true",
+        "-q",
+    ]
     assert run([str(part) for part in (*fit, "--out", tmp_path / "model", *how)]) == 0
     assert Release.load(tmp_path / "model").configuration["stop_words"] == "english (318)"
     (tmp_path / "notes.jsonl").write_text((place / "notes.jsonl").read_text())
     capsys.readouterr()
     found = measured(tmp_path, capsys)
-    assert found == measured(tmp_path, capsys, "--stop-words", "english")
+    assert found == measured(tmp_path, capsys, "--read", "stop_words=english")
     assert found["corpus"]["tokens"] == 540
-    kept = measured(tmp_path, capsys, "--stop-words", "none")  # what is said still counts
+    kept = measured(tmp_path, capsys, "--read", "stop_words=none")  # what is said still counts
     assert kept["corpus"]["tokens"] == 600
     rows = {}
     for name, more in (
         ("plain", ()),
-        ("same", ("--stop-words", "english")),
-        ("none", ("--stop-words", "none")),
+        ("same", ("--read", "stop_words=english")),
+        ("none", ("--read", "stop_words=none")),
     ):
         out = tmp_path / f"{name}.csv"
         command = [

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from discreet import Corpus, Ledger, Release
+from discreet import Corpus, Release
 from discreet.cli.app import run
 from discreet.corpus import write_corpus
 
@@ -28,17 +28,16 @@ def notes(tmp_path):
 
 def fit(capsys, path, out, *options):
     code = run(["fit", str(path), "--out", str(out), "--epsilon", "20", "--topics", "2", "--seed", "0",
-                "--allow-unlearnable", *map(str, options)])  # fmt: skip
+                "--set", "allow_unlearnable=true", *map(str, options)])  # fmt: skip
     return code, capsys.readouterr().err
 
 
 def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
-    for option in ("--person", "--person"):
-        code, said = fit(capsys, notes, tmp_path / option, "--text", "body", option, "patient")
-        assert code == 0, said
-        assert "Protecting each person (field 'patient'), with all that they wrote: epsilon = 20" in said
-        assert said.index("Protecting") < said.index("choosing words")
-        assert Release.load(tmp_path / option).promise.privacy_unit == "person"
+    code, said = fit(capsys, notes, tmp_path / "people", "--text", "body", "--person", "patient")
+    assert code == 0, said
+    assert "Protecting each person (field 'patient'), with all that they wrote: epsilon = 20" in said
+    assert said.index("Protecting") < said.index("choosing words")
+    assert Release.load(tmp_path / "people").promise.privacy_unit == "person"
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
     assert (
         "Protecting each document: epsilon = 20, delta = 1e-06. Fields seen: body, patient, ward. Use --person"
@@ -61,7 +60,14 @@ def test_persons_in_a_file_are_used_and_words_are_private_unless_said(capsys, tm
         assert "Protecting each person (the file's persons)" in said
         assert "chosen privately from" in said
         assert Release.load(tmp_path / f"{name} chosen").configuration["words"] == "chosen"
-        fit(capsys, tmp_path / name, tmp_path / f"{name} public", "--vocabulary-is-public", "--each-document")
+        fit(
+            capsys,
+            tmp_path / name,
+            tmp_path / f"{name} public",
+            "--vocabulary-is-public",
+            "--set",
+            "privacy_unit=document",
+        )
         release = Release.load(tmp_path / f"{name} public")
         assert release.promise.privacy_unit == "document"
         assert release.configuration["words_declared_by"] == "--vocabulary-is-public of discreet fit"
@@ -76,18 +82,20 @@ def test_persons_in_a_file_are_used_and_words_are_private_unless_said(capsys, tm
 
 def test_a_document_that_stands_in_the_header_is_not_shown(capsys, tmp_path):
     path = tmp_path / "headerless.csv"
-    path.write_text('body,"My manager Brannigan shouted",ward\n' + "apple bed,x,y\nbed lion,x,y\n" * 400)
+    path.write_text(
+        'body,"My manager Brannigan shouted at me when I came home",ward\n'
+        + "apple bed,x,y\nbed lion,x,y\n" * 400
+    )
     code, said = fit(capsys, path, tmp_path / "model", "--text", "body")
     assert code == 0, said
-    assert "Fields seen: body, ward and 1 with another name. Use --person FIELD" in said
+    assert "Fields seen: body, ward and 1 too long for names. Use --person FIELD" in said
     assert "Brannigan" not in said
 
 
 def test_options_of_groups_need_a_field(capsys, notes, tmp_path):
-    for option in (("--every", "month", "--from", "2025-01"), ("--unlisted", "x"), ("--private-groups",)):
+    for option in (("--every", "month", "--from", "2025-01"), ("--by", "ward"), ("--private-groups",)):
         code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", *option)
         assert code == 2
-        assert f"{', '.join(o for o in option if o.startswith('--'))}: groups need" in said
         assert "--by FIELD" in said
     assert not (tmp_path / "model").exists()
 
@@ -102,10 +110,10 @@ def test_a_delta_too_large_is_refused_with_the_option_that_goes_on(capsys, notes
     code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--delta", "0.01")
     assert code == 2
     assert "--delta = 0.01 is too large: there are about " in said
-    assert "stays booked; --allow-large-delta goes on" in said
+    assert "stays booked; --set allow_large_delta=true goes on" in said
     assert not (tmp_path / "m").exists()
     page = tmp_path / "page.html"
-    more = ("--delta", "0.01", "--allow-large-delta", "--report", page)
+    more = ("--delta", "0.01", "--set", "allow_large_delta=true", "--report", page)
     assert fit(capsys, notes, tmp_path / "m", "--text", "body", *more)[0] == 0
     assert "1 over the number of documents is about 0.0011" in page.read_text()
     assert "Delta = 0.01 is too large" in page.read_text()
@@ -135,19 +143,12 @@ def test_documents_are_not_called_patients(capsys, notes, tmp_path):
 
 
 def test_a_person_without_another_name_is_called_a_person_everywhere(capsys, notes, tmp_path):
-    """The officer who reads "each person" first reads of no "person" after it, with a ledger or without."""
     for name, more in (("m", ()), ("n", ("--ledger", tmp_path / "l.json"))):
         code, said = fit(capsys, notes, tmp_path / name, "--text", "body", "--person", "patient", *more)
         assert code == 0, said
         release = Release.load(tmp_path / name)
-        assert release.promise.unit_name == "person"
+        assert release.promise.unit_name == ""
         assert "unit: person (add_or_remove_one)" in release.guarantee
-        assert "person: one person" in release.card().replace("\\", "")
-        assert "any one person" not in said
-    before = Ledger(60.0, 1e-6, privacy_unit="person", path=tmp_path / "before.json")
-    again = ("--text", "body", "--person", "patient", "--ledger", tmp_path / "before.json")
-    assert fit(capsys, notes, tmp_path / "o", *again)[0] == 0  # a ledger from before keeps its name
-    assert Release.load(tmp_path / "o").promise.unit_name == before.unit_name == ""
 
 
 def test_a_name_without_persons_is_refused_with_the_option_that_this_command_has(capsys, notes, tmp_path):
@@ -165,7 +166,7 @@ def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
         assert f"unit: {unit} (add_or_remove_one)" in said
         assert f"everything but one {unit} can do" in said
         assert f"a group of several {unit}s" in said
-        assert "person" not in said
+        assert unit == "person" or "person" not in said
     assert run(["budget", "--unit-name", "patient"]) == 2
     assert "the unit here is the document" in capsys.readouterr().err
 

@@ -25,7 +25,17 @@ def test_a_killed_fit_leaves_no_model_and_a_spent_ledger(tmp_path):
             file.write("".join(f"{document} {word} 1\n" for word in chosen))
     ledger, out = tmp_path / "ledger.json", tmp_path / "model"
     arguments = ["fit", "docword.many.txt", "--vocabulary", "words.txt", "--topics", "60", "--epsilon", "3"]
-    arguments += ["--rounds", "400", "--threads", "1", "--ledger", str(ledger), "--out", str(out), "--quiet"]
+    arguments += [
+        "--set",
+        "n_rounds=400",
+        "--threads",
+        "1",
+        "--ledger",
+        str(ledger),
+        "--out",
+        str(out),
+        "--quiet",
+    ]
     process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 300

@@ -39,7 +39,7 @@ def ward_notes(tmp_path_factory):
 def command(ward_notes):
     """Return how each call begins: the topics, and the texts whose shares are asked for."""
     corpus = str(ward_notes / "notes.jsonl")
-    return ["prevalence", str(ward_notes / "model"), "--corpus", corpus, "--text", "body"]
+    return ["prevalence", str(ward_notes / "model"), corpus, "--text", "body"]
 
 
 def test_shares_by_ward(ward_notes, tmp_path, capsys):
@@ -170,8 +170,8 @@ def months_by_command(ward_notes, folder, month, ledger, *options):
         month,
         "--to",
         month,
-        "--unlisted",
-        "leave_out",
+        "--set",
+        "unlisted=leave_out",
     ]
     arguments += [
         "--epsilon",
@@ -188,13 +188,16 @@ def months_by_command(ward_notes, folder, month, ledger, *options):
 def test_months_one_by_one_cost_as_one_where_each_note_has_its_month(ward_notes, tmp_path, capsys):
     ledger = tmp_path / "budget.json"
     for month in ("2024-01", "2024-02"):
-        assert months_by_command(ward_notes, tmp_path, month, ledger, "--disjoint") == 0
+        assert months_by_command(ward_notes, tmp_path, month, ledger, "--set", "division=date") == 0
     assert Ledger.open(ledger).spent().epsilon == pytest.approx(0.9, rel=1e-3)
     # Without the word they add up; and those of a person do, too.
     assert months_by_command(ward_notes, tmp_path, "2024-03", ledger) == 2
     people = tmp_path / "people.json"
     assert (
-        months_by_command(ward_notes, tmp_path, "2024-03", people, "--disjoint", "--person", "patient") == 2
+        months_by_command(
+            ward_notes, tmp_path, "2024-03", people, "--set", "division=date", "--person", "patient"
+        )
+        == 2
     )
     assert "their costs add up" in capsys.readouterr().err
     assert not (tmp_path / "2024-03.json").exists()
@@ -234,7 +237,7 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
         ("b", tmp_path / "of persons", (), "though the topics protect persons"),
         ("c", tmp_path / "of persons", ("--person", "patient"), "Protecting each person (field 'patient')"),
     ):
-        arguments = ["prevalence", model, "--corpus", tmp_path / "notes.csv", "--delimiter", ";", *more]
+        arguments = ["prevalence", model, tmp_path / "notes.csv", "--read", "delimiter=;", *more]
         arguments += [
             "--text",
             "body",
@@ -242,8 +245,8 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
             "ward",
             "--groups",
             tmp_path / "one.txt",
-            "--unlisted",
-            "leave_out",
+            "--set",
+            "unlisted=leave_out",
         ]
         assert run([str(part) for part in [*arguments, "--out", tmp_path / f"{name}.json"]]) == 0
         said = capsys.readouterr().err
@@ -263,7 +266,14 @@ def wards_by_quarter(ward_notes):
 def test_a_cross_table_of_wards_by_quarters(ward_notes, tmp_path):
     out = tmp_path / "cells.json"
     arguments = [*command(ward_notes), *wards_by_quarter(ward_notes), "--seed", "0", "--epsilon", "1"]
-    arguments += ["--title", "Wards", "--owner", "Quality office", "--contact", "q@example.org"]
+    arguments += [
+        "--about",
+        "title=Wards",
+        "--about",
+        "owner=Quality office",
+        "--about",
+        "contact=q@example.org",
+    ]
     assert run([*arguments, "--out", str(out)]) == 0
     made = PrevalenceRelease.load(out)
     assert made.table == (("north", "south", "west"), ("2024-Q1", "2024-Q2"))
@@ -305,8 +315,8 @@ def test_fields_of_a_cross_table_that_do_not_fit_cost_nothing(ward_notes, tmp_pa
         ),
         (
             ["--by", "date", "--every", "month", "--from", "2024-02", "--to", "2024-03"],
-            ["(--from, --to)", "--unlisted other", "--unlisted leave_out"],
-            "unlisted=",
+            ["(--from, --to)", "--set unlisted=other", "--set unlisted=leave_out"],
+            "freq",
         ),
         (["--by", "ward", "--private-groups", "--every", "month"], ["leave --groups, --every"], "freq"),
     ],
@@ -319,7 +329,18 @@ def test_errors_speak_of_options(ward_notes, tmp_path, capsys, options, expected
 
 
 def test_a_month_of_its_own_leaves_the_others_out(ward_notes, tmp_path):
-    month = ["--by", "date", "--every", "month", "--from", "2024-02", "--to", "2024-02", "--disjoint"]
+    month = [
+        "--by",
+        "date",
+        "--every",
+        "month",
+        "--from",
+        "2024-02",
+        "--to",
+        "2024-02",
+        "--set",
+        "division=date",
+    ]
     assert run([*command(ward_notes), *month, "--out", str(tmp_path / "february.json")]) == 0
     assert PrevalenceRelease.load(tmp_path / "february.json").groups == ("2024-02",)
 
@@ -333,7 +354,7 @@ def test_documents_without_a_ward_are_in_no_group(ward_notes, tmp_path):
         else:
             note["ward"] = None if row % 3 == 1 else ""
     (tmp_path / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
-    arguments = ["prevalence", str(ward_notes / "model"), "--corpus", str(tmp_path / "notes.jsonl")]
+    arguments = ["prevalence", str(ward_notes / "model"), str(tmp_path / "notes.jsonl")]
     arguments += ["--text", "body", "--by", "ward", "--groups", str(ward_notes / "wards.txt"), "--seed", "0"]
     assert run([*arguments, "--epsilon", "1", "--out", str(tmp_path / "w.json")]) == 0
     exact = [sum(note.get("ward") == ward for note in notes) for ward in ("north", "south", "west")]
@@ -377,7 +398,7 @@ def test_shares_of_a_run_are_shown_and_say_that_the_topics_are_counted(ward_note
     out = tmp_path / "wards.json"
     arguments = ["fit", str(ward_notes / "notes.jsonl"), "--text", "body", "--topics", "3", "--epsilon", "8"]
     arguments += [*wards_by_quarter(ward_notes), "--shares", str(out), "--out", str(tmp_path / "topics")]
-    assert run([*arguments, "--seed", "0", "--allow-unlearnable"]) == 0
+    assert run([*arguments, "--seed", "0", "--set", "allow_unlearnable=true"]) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "each group against all the others, all tested together" in said
     assert f"discreet report {out}" in said
@@ -385,27 +406,3 @@ def test_shares_of_a_run_are_shown_and_say_that_the_topics_are_counted(ward_note
     assert len(made.groups) == 6
     for told in (made.card(), made.to_html()):
         assert "counted in the promise: both stand on one ledger" in told
-
-
-@pytest.mark.parametrize("named", [[], ["--unit-name", "patient"]])
-def test_persons_are_called_persons_or_as_told_without_a_ledger_file(ward_notes, tmp_path, capsys, named):
-    called = named[-1] if named else "person"
-    persons = ["--epsilon", "1", "--person", "patient", *named]
-    shares = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
-    assert run([*shares, *persons, "--out", str(tmp_path / "w.json")]) == 0
-    fit = ["evaluate", *command(ward_notes)[1:]]
-    assert run([*fit, *persons, "--out", str(tmp_path / "f.json")]) == 0
-    said = capsys.readouterr()
-    assert f"Protecting each {called} (field 'patient')" in said.err
-    assert f"one {called}" in said.err
-    assert "person" not in said.err + said.out
-    for name in ("w", "f"):
-        assert f'"unit_name": "{called}"' in (tmp_path / f"{name}.json").read_text()
-        assert f"one {called}" in (tmp_path / f"{name}.md").read_text()
-
-
-def test_a_name_of_persons_without_persons_is_refused(ward_notes, tmp_path, capsys):
-    shares = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
-    assert run([*shares, "--unit-name", "patient", "--out", str(tmp_path / "w.json")]) == 2
-    assert "--unit-name says what one person is" in capsys.readouterr().err
-    assert not (tmp_path / "w.json").exists()

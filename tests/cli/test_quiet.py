@@ -63,13 +63,16 @@ SEEDED = "reproducible, not for release"
 @pytest.mark.parametrize(
     ("call", "void"),
     [
-        (f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --allow-unlearnable --seed 1 --out m", [SEEDED]),
         (
-            f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --allow-unlearnable {BY} --shares s.json --out n",
+            f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --set allow_unlearnable=true --seed 1 --out m",
+            [SEEDED],
+        ),
+        (
+            f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --set allow_unlearnable=true {BY} --shares s.json --out n",
             ["Publish neither before the review"],
         ),
         (
-            f"prevalence topics --corpus notes.jsonl {TEXT} {BY} --epsilon 2 --seed 1 --out p.json",
+            f"prevalence topics notes.jsonl {TEXT} {BY} --epsilon 2 --seed 1 --out p.json",
             [SEEDED, "the costs add up"],
         ),
         (
@@ -78,10 +81,10 @@ SEEDED = "reproducible, not for release"
         ),
         (f"transform topics notes.jsonl {TEXT} --out t.csv", ["the release's guarantee does not cover them"]),
         (
-            f"choose-topics --corpus notes.jsonl {TEXT} --topics 1,2 --folds 2 --sweeps 40",
+            f"choose-topics notes.jsonl {TEXT} --topics 1,2 --set n_folds=2 --set n_sweeps=40",
             ["use it on public text only"],
         ),
-        (f"evaluate topics --corpus notes.jsonl {TEXT}", ["no ledger covers them"]),
+        (f"evaluate topics notes.jsonl {TEXT}", ["no ledger covers them"]),
     ],
     ids=lambda value: value.split()[0] if isinstance(value, str) else "",
 )

@@ -37,7 +37,7 @@ def test_the_list_puts_names_and_numbers_first(model, capsys):
 
 
 def test_words_are_dropped_and_the_card_says_who_and_how_many(model, tmp_path, capsys):
-    call = "review model --drop okafor --drop 4271 --out reviewed --report r.html --title Notes --owner Roe"
+    call = "review model --drop okafor --drop 4271 --out reviewed --report r.html --about title=Notes --about owner=Roe"
     assert run([*call.split(), "--by", "Jane Roe"]) == 0
     made = Release.load("reviewed")
     assert set(model.vocabulary) - set(made.vocabulary) == {"okafor", "4271"}
@@ -161,10 +161,10 @@ def test_a_pattern_from_elsewhere_is_not_run_unless_it_is_plain(capsys, tmp_path
     texts = tmp_path / "t.txt"
     texts.write_text(("a" * 41 + "\n") * 20)
     out = tmp_path / "x.csv"
-    command = ["transform", str(tmp_path / "m"), str(texts), "--format", "lines", "--out", str(out)]
+    command = ["transform", str(tmp_path / "m"), str(texts), "--read", "format=lines", "--out", str(out)]
     assert run(command) == 2
-    assert "If you trust it, give it yourself: --token-pattern" in capsys.readouterr().err
-    assert run([*command, "--token-pattern", "[a-z]+"]) == 0
+    assert "If you trust it, give it yourself: --read token_pattern=" in capsys.readouterr().err
+    assert run([*command, "--read", "token_pattern=[a-z]+"]) == 0
 
 
 @pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", "[a-z]{3,}", r"\S+", r"\w{2,9}"])
@@ -226,7 +226,7 @@ def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp
     (tmp_path / "edits.txt").write_text(f"name topic 0 = {EVIL}\nrename word okafor = {EVIL}\n", "utf-8")
     (tmp_path / "names.txt").write_text(f"{EVIL}\n", "utf-8")
     call = ["review", "model", "--edits", "edits.txt", "--out", "reviewed", "--report", "r.html"]
-    assert run([*call, "--by", EVIL, "--title", EVIL, "--note", EVIL]) == 0
+    assert run([*call, "--by", EVIL, "--about", f"title={EVIL}", "--note", EVIL]) == 0
     assert Release.load("reviewed").vocabulary[0] == EVIL  # kept as it is, shown as it cannot do harm
     for line in (
         "review reviewed", "review reviewed --json", "review reviewed --names names.txt", "topics reviewed",

@@ -42,7 +42,7 @@ def files(tmp_path):
     return tmp_path
 
 
-FIT = ("--topics", "3", "--epsilon", "6", "--seed", "1", "--allow-unlearnable", "--quiet")
+FIT = ("--topics", "3", "--epsilon", "6", "--seed", "1", "--set", "allow_unlearnable=true", "--quiet")
 
 
 def fitted(run, path, out, *options):
@@ -56,7 +56,9 @@ def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_me
     one, two, together = files / "one.jsonl", files / "two.jsonl", files / "all.jsonl"
     together.write_text(one.read_text() + two.read_text())
     shards = files / "shards"
-    done = run("convert", one, two, shards, "--shard-documents", "400", "--stop-words", "english", *person)
+    done = run(
+        "convert", one, two, shards, "--shard-documents", "400", "--read", "stop_words=english", *person
+    )
     assert done.exit_code == 0, done.output
     assert "1800 documents" in done.output
     assert "No stop words" not in done.output
@@ -81,7 +83,7 @@ def test_worker_processes_and_a_cluster_give_the_same(run, files):
     )
     with local_cluster(1) as client:
         address = client.scheduler.address
-        found = fitted(run, shards, files / "cluster", "--scheduler", address)
+        found = fitted(run, shards, files / "cluster", "--workers", address)
     assert found.topic_word.tobytes() == expected.topic_word.tobytes()
 
 
@@ -93,7 +95,7 @@ def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix, how):
         pytest.skip("one format is enough for a cluster")
     shards, found, expected = files / "shards", files / f"found.{suffix}", files / f"expected.{suffix}"
     assert run("convert", files / "one.jsonl", shards, "--shard-documents", "90").exit_code == 0
-    release = fitted(run, shards, files / "release", "--max-words", "20")
+    release = fitted(run, shards, files / "release", "--set", "max_words=20")
     assert len(release.vocabulary) == 20  # of 24: words that the release does not know are left out
     done = run("transform", files / "release", shards, "--out", found, *how)
     assert done.exit_code == 0, done.output
@@ -115,12 +117,12 @@ def test_shares_in_groups_of_labelled_shards_are_those_of_the_file(run, files):
     found = []
     for corpus, by in ((shards, "label"), (files / "one.jsonl", "who")):
         out = files / f"{by}.json"
-        how = ("--corpus", corpus, "--by", by, "--groups", people, "--seed", "1", "--out", out)
+        how = (corpus, "--by", by, "--groups", people, "--seed", "1", "--out", out)
         done = run("prevalence", files / "release", *how)
         assert done.exit_code == 0, done.output
         found.append(PrevalenceRelease.load(out).topic_totals)
     assert np.array_equal(*found)
-    other = ("--corpus", shards, "--by", "who", "--groups", people, "--out", files / "other.json")
+    other = (shards, "--by", "who", "--groups", people, "--out", files / "other.json")
     done = run("prevalence", files / "release", *other)
     assert done.exit_code == 2
     assert "pass --by label" in done.output
@@ -172,15 +174,17 @@ def test_counts_are_streamed_with_the_files_beside_them(run, files, monkeypatch)
     ("arguments", "message"),
     [
         (["convert", "one.jsonl", "two.jsonl", "x.npz"], "--shard-documents 100000"),
-        (["convert", "one.jsonl", "s", "--shard-documents", "9", "--zero-based"], "--zero-based cannot be"),
+        (
+            ["convert", "one.jsonl", "s", "--shard-documents", "9", "--read", "zero_based=true"],
+            "--read zero_based= cannot be",
+        ),
         (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
         (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
-        (["fit", "shards", "--out", "r", "--workers", "2", "--scheduler", "tls://h:1"], "give one of them"),
-        (["fit", "shards", "--out", "r", "--tls", "."], "name its --scheduler"),
-        (["fit", "shards", "--out", "r", "--scheduler", "cluster"], "must be tls://host:port"),
-        (["fit", "shards", "--out", "r", "--scheduler", "tcp://10.0.0.7:8786"], "needs TLS"),
+        (["fit", "shards", "--out", "r", "--tls", "."], "name its scheduler: --workers tls://host:port"),
+        (["fit", "shards", "--out", "r", "--workers", "cluster"], "must be a number or tls://host:port"),
+        (["fit", "shards", "--out", "r", "--workers", "tcp://10.0.0.7:8786"], "needs TLS"),
         (
-            ["fit", "shards", "--out", "r", "--scheduler", "tls://127.0.0.1:1", "--tls", "."],
+            ["fit", "shards", "--out", "r", "--workers", "tls://127.0.0.1:1", "--tls", "."],
             "ca.pem does not exist",
         ),
     ],

@@ -261,13 +261,23 @@ def test_the_command_asks_and_says(tmp_path, capsys):
     ]
     assert run(common) == 2
     said = capsys.readouterr().err
-    assert "say which: --zero-based or --no-zero-based" in said
-    assert run([*common, "--no-zero-based"]) == 0
+    assert "say which: --read zero_based=true or --read zero_based=false" in said
+    assert run([*common, "--read", "zero_based=false"]) == 0
     (tmp_path / "e.csv").write_text("text;who\nbed, and more;x\n ;y\n")
     assert run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz")]) == 2
-    assert "give --delimiter ';'." in capsys.readouterr().err
+    assert "give --read delimiter=';'." in capsys.readouterr().err
     assert (
-        run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz"), "--delimiter", ";", "--skip-empty"])
+        run(
+            [
+                "convert",
+                str(tmp_path / "e.csv"),
+                str(tmp_path / "e.npz"),
+                "--read",
+                "delimiter=;",
+                "--read",
+                "skip_empty=true",
+            ]
+        )
         == 0
     )
     assert "left out 1 document without text" in capsys.readouterr().err

@@ -255,17 +255,17 @@ def notes(tmp_path):
 
 
 def test_the_command_counts_phrases_and_runs_and_transforms_alike(notes, tmp_path, capsys):
-    phrases = ["--phrases", str(tmp_path / "phrases.txt")]
-    common = ["--epsilon", "9", "--topics", "2", "--seed", "0", "--allow-unlearnable", "--quiet"]
+    phrases = ["--read", f"phrases={tmp_path / 'phrases.txt'}"]
+    common = ["--epsilon", "9", "--topics", "2", "--seed", "0", "--set", "allow_unlearnable=true", "--quiet"]
     model = str(tmp_path / "model")
-    assert run(["fit", str(notes), "--out", model, "--ngrams", "1,2", *phrases, *common]) == 0
+    assert run(["fit", str(notes), "--out", model, "--read", "ngram_range=1,2", *phrases, *common]) == 0
     release = Release.load(model)
     expected = fit_topics(NOTES, ngram_range=(1, 2), phrases=["heart attack"], **FIT)
     assert release.vocabulary == expected.vocabulary
     assert release.configuration["phrases_digest"] == expected.configuration["phrases_digest"]
     shares = tmp_path / "shares.jsonl"
     assert run(["transform", model, str(notes), "--out", str(shares), "--quiet"]) == 2
-    assert "--phrases must be the 1 phrases that count as one word" in capsys.readouterr().err
+    assert "--read phrases= must be the 1 phrases that count as one word" in capsys.readouterr().err
     assert run(["transform", model, str(notes), "--out", str(shares), *phrases, "--quiet"]) == 0
     found = [json.loads(line)["topic_0"] for line in shares.read_text().splitlines()]
     counts = Corpus.from_texts(
@@ -274,8 +274,8 @@ def test_the_command_counts_phrases_and_runs_and_transforms_alike(notes, tmp_pat
         vocabulary=release.vocabulary,
     )
     assert np.allclose(found, release.transform(counts)[:, 0], atol=1e-6)
-    assert run(["evaluate", model, "--corpus", str(notes), *phrases, "--quiet", "--json"]) == 0
+    assert run(["evaluate", model, str(notes), *phrases, "--quiet", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["corpus"]["tokens_dropped"] < 1000
-    assert run(["read", model, "--corpus", str(notes), "--topic", "0", "-n", "1", *phrases]) == 0
-    assert run(["fit", str(notes), "--out", f"{model}2", "--ngrams", "2", *common]) == 2
-    assert "--ngrams must be (shortest, longest)" in capsys.readouterr().err
+    assert run(["read", model, str(notes), "--topic", "0", "-n", "1", *phrases]) == 0
+    assert run(["fit", str(notes), "--out", f"{model}2", "--read", "ngram_range=2", *common]) == 2
+    assert "--read ngram_range= must be (shortest, longest)" in capsys.readouterr().err

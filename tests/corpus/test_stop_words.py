@@ -171,12 +171,12 @@ def test_files_of_texts_and_the_command_take_several_lists(tmp_path, names, caps
     corpus = read_corpus(notes, stop_words=["english", names])
     assert corpus.vocabulary == ("ward",)
     for given in (
-        ["--stop-words", f"english,{names}"],
-        ["--stop-words", "english", "--stop-words", str(names)],
-        ["--stop-words", str(names), "--stop-words", "auto"],
+        ["--read", f"stop_words=english,{names}"],
+        ["--read", "stop_words=english", "--read", f"stop_words={names}"],
+        ["--read", f"stop_words={names}", "--read", "stop_words=auto"],
     ):
         out = tmp_path / "x.npz"
         assert run(["convert", str(notes), str(out), "--quiet", "--force", *given]) == 0
         assert read_corpus(out).vocabulary == ("ward",)
-    assert run(["convert", str(notes), str(tmp_path / "y.npz"), "--stop-words", "klingon"]) == 2
-    assert "--stop-words must be the name of a language" in capsys.readouterr().err
+    assert run(["convert", str(notes), str(tmp_path / "y.npz"), "--read", "stop_words=klingon"]) == 2
+    assert "--read stop_words= must be the name of a language" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_a_flag_does_not_make_words_of_the_texts_public(name, notes):
 
 @pytest.mark.parametrize("source", ["notes.jsonl", "a.npz", "a.mtx"])
 @pytest.mark.parametrize(
-    "order", ["fit {} --topics 2 --epsilon 8 --allow-unlearnable --out {}", "convert {} {}"]
+    "order", ["fit {} --topics 2 --epsilon 8 --set allow_unlearnable=true --out {}", "convert {} {}"]
 )
 def test_nor_does_the_command(order, source, notes, tmp_path, capsys):
     if source != notes.name:

@@ -76,7 +76,7 @@ def test_scheduler_service_and_addresses_fit_together():
         in of_kind("Deployment")["discreet-workers"]["spec"]["template"]["spec"]["containers"][0]["args"]
     )
     (job,) = of_kind("Job").values()
-    assert f"--scheduler={address}" in job["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert f"--workers={address}" in job["spec"]["template"]["spec"]["containers"][0]["args"]
     for deployment in of_kind("Deployment").values():
         labels = deployment["spec"]["template"]["metadata"]["labels"]
         assert deployment["spec"]["selector"]["matchLabels"].items() <= labels.items()

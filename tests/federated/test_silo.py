@@ -161,8 +161,8 @@ def test_a_silo_counts_texts_as_the_vocabulary_was(tmp_path, monkeypatch):
     )
     line = (
         f"silo serve --counts {tmp_path}/notes.csv --vocabulary {tmp_path}/words.txt --ledger {tmp_path}/ledger.json "
-        f"--expect {tmp_path}/tasks.json --superlink 127.0.0.1:1 --epsilon 2 --insecure --delimiter ; --ngrams 1,2 "
-        "--stop-words english --skip-empty"
+        f"--expect {tmp_path}/tasks.json --superlink 127.0.0.1:1 --epsilon 2 --insecure --read delimiter=; "
+        "--read ngram_range=1,2 --read stop_words=english --read skip_empty=true"
     )
     assert run(line.split()) == 0
     np.testing.assert_array_equal(seen[0], [[1, 1, 0]])

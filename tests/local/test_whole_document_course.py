@@ -171,7 +171,7 @@ def file_clients(place):
 def evaluate_beside_vectors(capsys):
     Path("held_out.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts(60, 9)))
     capsys.readouterr()
-    asked = "evaluate course/topics --corpus held_out.jsonl --word-vectors vectors.npz --json"
+    asked = "evaluate course/topics held_out.jsonl --word-vectors vectors.npz --json"
     assert run(asked.split()) == 0
     found = json.loads(capsys.readouterr().out)
     assert 1 < found["completion_perplexity"] < len(WORDS)
@@ -609,7 +609,7 @@ def test_ended_courses_take_no_leave(here, capsys):
 def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     Path("notes.txt").write_text("fever and cold\n")
     Path("q.json").write_text(published(epsilon=8.0, ends=(2**32,)).to_json())
-    line = "answer notes.txt --format lines --question q.json --memory m.json --out o.bin --epsilon"
+    line = "answer notes.txt --read format=lines --question q.json --memory m.json --out o.bin --epsilon"
     assert run([*line.split(), "7.9"]) == 2
     assert "loses 8" in capsys.readouterr().err
     assert not Path("o.bin").exists()
@@ -639,7 +639,7 @@ def test_whose_turn_it_is_not_sends_nothing_and_scripts_can_tell(here, capsys):
     Path("q.json").write_text(published(ends=(1, 2**32)).to_json())
     assert (
         run(
-            "answer notes.txt --format lines --question q.json --memory m.json --out o.bin --epsilon 8".split()
+            "answer notes.txt --read format=lines --question q.json --memory m.json --out o.bin --epsilon 8".split()
         )
         == NOTHING_TO_SEND
         == 4

@@ -30,7 +30,7 @@ def place(tmp_path_factory):
 
 def evaluate(place, *options):
     notes = str(place / "notes.jsonl")
-    return run(["evaluate", str(place / "model"), "--corpus", notes, "--text", "body", *options])
+    return run(["evaluate", str(place / "model"), notes, "--text", "body", *options])
 
 
 def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():

@@ -130,7 +130,9 @@ def notes(tmp_path_factory):
 
 def call(notes, folder, *options):
     arguments = ["fit", str(notes), "--text", "body", "--topics", "2", "--epsilon", "4", "--seed", "0"]
-    return run([*arguments, "--out", str(folder / "model"), "--allow-unlearnable", "--quiet", *options])
+    return run(
+        [*arguments, "--out", str(folder / "model"), "--set", "allow_unlearnable=true", "--quiet", *options]
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
         ),
         (["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/north.txt"], "not among the 1 group"),
         (
-            ["--by", "ward", "--shares", "{}/w.json", "--private-groups", "--unlisted", "error"],
+            ["--by", "ward", "--shares", "{}/w.json", "--private-groups", "--set", "unlisted=error"],
             "would tell of labels",
         ),
     ],

@@ -161,7 +161,7 @@ def test_commands_refuse_or_say_so(exact, tmp_path, capsys):
     notes = [f"{ward},{row}\n" for ward, row in zip(WARDS, rows, strict=True)]
     (tmp_path / "notes.csv").write_text("ward,text\n" + "".join(notes))
     (tmp_path / "wards.txt").write_text("north\nsouth\n")
-    call = f"prevalence {tmp_path}/m --corpus {tmp_path}/notes.csv --text text --by ward --groups {tmp_path}/wards.txt"
+    call = f"prevalence {tmp_path}/m {tmp_path}/notes.csv --text text --by ward --groups {tmp_path}/wards.txt"
     call += f" --out {tmp_path}/s.json --table {tmp_path}/s.csv --quiet"
     assert run([*call.split(), "--epsilon", "0.5"]) == 2
     said = " ".join(capsys.readouterr().err.split())

@@ -7,6 +7,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from discreet._version import __version__
 from discreet.cli.commands import (
@@ -16,22 +17,22 @@ from discreet.cli.commands import (
     budget,
     choose_topics,
     collect,
-    compare,
     convert,
     demo,
     evaluate,
     fit,
+    look,
     perturb,
     prevalence,
     read,
-    report,
     review,
     silo,
-    topics,
     transform,
     vectors,
     warmup,
 )
+from discreet.cli.ledgers import after_interruption, forget_ledgers
+from discreet.cli.options import READ
 from discreet.errors import (
     DiscreetError,
     LargeDeltaWarning,
@@ -51,21 +52,15 @@ _ClickException: Any = _UsageError.__base__
 
 #: What parameters of the library are called on the command line, where that is not ``--name``.
 _OPTIONS = {
-    "person": "--person",
-    "division": "--disjoint",
     "end": "--to",
     "freq": "--every",
     "group_selection": "--private-groups",
-    "method": "--vocabulary-method",
     "n_documents": "--documents",
     "n_jobs": "--threads",
-    "n_rounds": "--rounds",
     "n_shadows": "--shadows",
     "n_targets": "--targets",
     "n_topics": "--topics",
-    "n_units_lower_bound": "--at-least",
     "n_words": "--words",
-    "ngram_range": "--ngrams",
     "persons": "--person",
     "privacy_unit": "--unit",
     "random_state": "--seed",
@@ -75,7 +70,7 @@ _OPTIONS = {
 #: The same in single commands.
 _OPTIONS_OF = {
     "answer": {"label": "--name"},
-    "audit": {"n_jobs": "--jobs"},
+    "audit": {"n_jobs": "--set jobs="},
     "convert": {"format": "--from or --to"},
     "fit": {"label": "--by"},
     "perturb": {"label": "--name"},
@@ -98,6 +93,25 @@ _WARNINGS = (
 REFUSED = 2
 INTERRUPTED = 130
 
+
+class _Command(TyperCommand):
+    """A command whose help lists its options by panels, in plain text: a table cuts their names at 80 columns."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write what a command takes."""
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                name = getattr(parameter, "rich_help_panel", None) or usual
+                panels.setdefault(name, []).append(record)
+        for name, records in panels.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
 app = typer.Typer(
     name="discreet",
     help="Topic models of text that must stay private, with a proved guarantee.",
@@ -109,10 +123,10 @@ app = typer.Typer(
 )
 for _command in (
     fit.fit,
-    report.report,
+    look.report,
     review.review,
-    topics.topics,
-    compare.compare,
+    look.topics,
+    look.compare,
     transform.transform,
     read.read,
     budget.budget,
@@ -130,7 +144,7 @@ for _command in (
     warmup.warmup,
 ):
     # The whole first sentence, which would be cut otherwise.
-    app.command(short_help=str(_command.__doc__).partition("\n")[0])(_command)
+    app.command(cls=_Command, short_help=str(_command.__doc__).partition("\n")[0])(_command)
 app.add_typer(silo.app, name="silo", short_help=silo.app.info.help)
 
 
@@ -169,6 +183,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any, 
 
 
 def _run(arguments: list[str]) -> int:
+    forget_ledgers()
     try:
         code = app(args=arguments, prog_name="discreet", standalone_mode=False)
     except _ClickException as error:
@@ -178,7 +193,7 @@ def _run(arguments: list[str]) -> int:
             return REFUSED
         return _refuse(message.rstrip(".?") + _what_came(error, message, arguments))
     except (typer.Abort, KeyboardInterrupt):
-        return _refuse("interrupted.", INTERRUPTED)
+        code = INTERRUPTED
     except DiscreetError as error:
         return _refuse(_in_options(error, arguments[0]))
     except BrokenPipeError:
@@ -192,26 +207,42 @@ def _run(arguments: list[str]) -> int:
         )
     except MemoryError:
         return _refuse("out of memory: use fewer words or topics, or a machine with more memory.")
+    if code == INTERRUPTED:  # typer makes it of Ctrl-C, and says nothing
+        return _refuse(after_interruption(), INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _commands() -> list[Any]:
+    return list(getattr(typer.main.get_command(app), "commands", {}).values())
 
 
 def _in_options(error: DiscreetError, command: str) -> str:
     """Tell an error as the command line calls its parameters."""
     options = _OPTIONS | _OPTIONS_OF.get(command, {})
+    named = {name for one in _commands() if one.name == command for each in one.params for name in each.opts}
 
     def call(part: Parameter | Proposal) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))
+        value = part.value if isinstance(part, Proposal) else ...
         if part == Proposal("group_selection", "private"):
             return option
         if part == Proposal("privacy_unit", "person") and command in _OF_PERSONS:
             return "--person FIELD"
         if part == Proposal("shares", (1.0,)):
             return f"{option} 1.0 (in a course begun anew)"
-        if isinstance(part, Proposal) and part.value is False:
-            return f"--no-{option.removeprefix('--')}"
-        if isinstance(part, Proposal) and part.value is not ... and part.value is not True:
-            return f"{option} {shlex.quote(str(part.value))}"
-        return option
+        if option.partition(" ")[0] not in named:  # it is given by its name in the library
+            how = "--read" if part.name in READ else "--set"
+            told = (
+                ""
+                if value is ...
+                else str(value).lower()
+                if isinstance(value, bool)
+                else shlex.quote(str(value))
+            )
+            return f"{how} {part.name}={told}"
+        if value in (..., True, False):
+            return option
+        return f"{option} {shlex.quote(str(value))}"
 
     return error.told(call)
 

@@ -14,25 +14,23 @@ from discreet.errors import EngineError, ParameterError
 if TYPE_CHECKING:
     from discreet.engines import Engine
 
-__all__ = ["Scheduler", "TlsFolder", "Workers", "engine_for", "show_shards"]
+__all__ = ["TlsFolder", "Workers", "engine_for", "show_shards"]
 
 Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Worker processes of this machine, for a folder of shards (extra: scale)."),
-]
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, tls://host:port, for a folder of shards.")
+    str | None,
+    typer.Option(
+        help="For a folder of shards: how many worker processes of this machine (extra: scale), or the address of a "
+        "Dask scheduler, tls://host:port."
+    ),
 ]
 TlsFolder = Annotated[
-    Path | None, typer.Option("--tls", help="Folder with ca.pem, cert.pem and key.pem for --scheduler.")
+    Path | None, typer.Option("--tls", help="Folder with ca.pem, cert.pem and key.pem for a scheduler.")
 ]
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
 @contextmanager
-def engine_for(
-    workers: int | None, scheduler: str | None, tls: Path | None, *, sharded: bool
-) -> Generator["Engine | None"]:
+def engine_for(workers: str | None, tls: Path | None, *, sharded: bool) -> Generator["Engine | None"]:
     """Give an engine, and close what was opened for it; None where threads of this process do.
 
     Raises
@@ -43,27 +41,28 @@ def engine_for(
     EngineError
         Where Dask is not installed, or the scheduler does not answer.
     """
-    if workers is None and scheduler is None:
-        if tls is not None:
-            raise ParameterError("--tls is for a cluster; name its --scheduler.")
+    number = int(workers) if workers is not None and workers.isascii() and workers.isdigit() else None
+    if tls is not None and (workers is None or number is not None):
+        raise ParameterError("--tls is for a cluster; name its scheduler: --workers tls://host:port.")
+    if workers is None:
         yield None
         return
-    if workers is not None and scheduler is not None:
-        raise ParameterError("--workers are on this machine, --scheduler is a cluster's; give one of them.")
+    if number == 0:
+        raise ParameterError("--workers must be at least 1, or the address of a scheduler.")
     if not sharded:
         raise ParameterError(
             "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "
             "that folder."
         )
     distributed = _distributed()
-    if scheduler is None:
+    if number is not None:
         how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with ExitStack() as opened:
             yield _engine(
-                _start(distributed, opened, n_workers=workers, threads_per_worker=1, memory_limit=0, **how)
+                _start(distributed, opened, n_workers=number, threads_per_worker=1, memory_limit=0, **how)
             )
         return
-    with _connect(distributed, scheduler, tls) as client:
+    with _connect(distributed, workers, tls) as client:
         yield _engine(client)
 
 
@@ -84,7 +83,7 @@ def _distributed() -> Any:
     except ImportError:
         distributed = None
     if distributed is None:
-        raise EngineError("--workers and --scheduler need Dask: pip install 'discreet[scale]'.")
+        raise EngineError("--workers need Dask: pip install 'discreet[scale]'.")
     return distributed
 
 
@@ -104,10 +103,10 @@ def _start(distributed: Any, opened: ExitStack, **how: Any) -> Any:
 def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
     address = urlsplit(scheduler)
     if address.scheme not in ("tls", "tcp") or not address.hostname or not address.port:
-        raise ParameterError(f"--scheduler must be tls://host:port, but is {scheduler!r}.")
+        raise ParameterError(f"--workers must be a number or tls://host:port, but is {scheduler!r}.")
     if address.scheme == "tcp" and address.hostname not in _HERE:
         raise ParameterError(
-            "--scheduler: exact sums of the private text travel to it, so a cluster on other machines needs TLS: "
+            "--workers: exact sums of the private text travel to it, so a cluster on other machines needs TLS: "
             "tls://host:port and --tls with its certificates."
         )
     security = None

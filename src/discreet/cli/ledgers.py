@@ -1,13 +1,29 @@
-"""Ledgers of commands: kept in a file, and what they call a unit where nobody says it."""
+"""Ledgers that commands keep in files, and small releases that they write: a file, and its card beside it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from discreet._files import write_whole
+from discreet.cli.options import check_output_file
+from discreet.release.numbers import FitRelease, encoded
+from discreet.release.prevalence import PrevalenceRelease
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
     from discreet.release import Release
 
-__all__ = ["ledger_of_run", "name_of_unit", "open_ledger"]
+__all__ = [
+    "after_interruption",
+    "check_release_file",
+    "forget_ledgers",
+    "ledger_of_run",
+    "name_of_unit",
+    "open_ledger",
+    "save_with_card",
+]
+
+#: Ledgers in files that this run opened, with what was spent on each before.
+_OPENED: list[tuple["Ledger", float]] = []
 
 
 def name_of_unit(unit: str, given: str | None = None, topics: "Release | None" = None) -> str | None:
@@ -24,7 +40,31 @@ def open_ledger(
     from discreet.privacy import Ledger
 
     called = unit_name if path.exists() else name_of_unit(unit, unit_name)
-    return Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=called)
+    ledger = Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=called)
+    _OPENED.append((ledger, ledger.spent().epsilon))
+    return ledger
+
+
+def forget_ledgers() -> None:
+    """Begin a run that has opened no ledger."""
+    _OPENED.clear()
+
+
+def after_interruption() -> str:
+    """Say what a run that was interrupted has booked, and how to go on."""
+    told: list[str] = []
+    for ledger, before in _OPENED:
+        now = ledger.spent().epsilon
+        told.append(
+            f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
+            f"been read: {now:.4g} of epsilon = {ledger.epsilon:g} in all."
+            if now > before
+            else f"Nothing was booked on {ledger.path}."
+        )
+    booked = " ".join(told) if told else "No ledger in a file was open, so none has booked anything."
+    return (
+        f"interrupted: no result was written. {booked} To go on, run the same command again; it books anew."
+    )
 
 
 def ledger_of_run(
@@ -41,3 +81,20 @@ def ledger_of_run(
     if called is None or choices_of(documents):
         return None
     return Ledger(epsilon, delta, privacy_unit=unit, unit_name=called)
+
+
+def check_release_file(path: Path, *, option: str = "--out", force: bool = False) -> None:
+    """Refuse a file that a release cannot be written to, or its card beside it."""
+    check_output_file(path, (".json",), option=option, force=force)
+    check_output_file(path.with_suffix(".md"), option=f"the card of {option},", force=force)
+
+
+def save_with_card(made: PrevalenceRelease | FitRelease, path: Path, *, force: bool = False) -> list[Path]:
+    """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
+    if force or (path.is_file() and path.stat().st_size == 0):  # as the check before the booking allows
+        write_whole(encoded(made), path, "the release")
+    else:
+        made.save(path)
+    card = path.with_suffix(".md")
+    write_whole(made.card().encode(), card, "the card")
+    return [path, card]

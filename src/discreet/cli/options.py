@@ -1,22 +1,39 @@
-"""Options that several sub-commands share, so that each has one name, one help text and one check."""
+"""Options that several sub-commands share, so that each has one name, one help text and one check.
 
+A command has options of its own for what most people set. Everything else that a function of the library takes is given
+by its name there, NAME=VALUE: ``--read`` for :func:`~discreet.read_corpus` and the tokenizer, ``--set`` for what
+trains, ``--about`` for what card and report say. Names and checks are
+those of the function.
+"""
+
+import ast
+import copy
+import functools
+import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from discreet.corpus.formats.table import listed
-from discreet.errors import ReleaseError, WeakForecastWarning
+from discreet.errors import ParameterError, ReleaseError, WeakForecastWarning
+
+if TYPE_CHECKING:
+    from discreet.release import PrevalenceRelease, Release
 
 __all__ = [
-    "AllowUnlearnable",
-    "Delimiter",
+    "CUTTING",
+    "NOTHING_SAID",
+    "NOT_OF_A_RELEASE",
+    "READ",
+    "About",
+    "CorpusArgument",
     "Delta",
-    "Encoding",
     "Epsilon",
-    "FileFormat",
     "Force",
     "Label",
     "Model",
@@ -27,39 +44,95 @@ __all__ = [
     "Quiet",
     "ReportFile",
     "Seed",
-    "Sheet",
-    "SkipEmpty",
+    "Set",
     "Text",
+    "TextOptions",
     "Threads",
     "TopicCount",
     "UnitName",
     "Vocabulary",
     "VocabularyIsPublic",
-    "VocabularyShare",
     "WordVectorFile",
     "Words",
-    "ZeroBased",
+    "called",
     "check_output_file",
     "check_output_folder",
+    "in_panels",
+    "named_values",
+    "reads_texts",
+    "today",
+    "with_details",
 ]
 
-Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
-Epsilon = Annotated[float, typer.Option(help="Total privacy loss: smaller is more private. Positive.")]
-Delta = Annotated[
-    float, typer.Option(help="What is allowed beyond exp(epsilon); well below 1 / number of units.")
+Written = TypeVar("Written", "Release", "PrevalenceRelease")
+#: What ``--about`` names.
+_DETAILS = ("title", "owner", "contact", "period", "other_spending")
+#: How texts become words, as the tokenizer calls it.
+CUTTING = ("token_pattern", "lowercase", "stop_words", "languages", "ngram_range", "phrases", "keep_links")
+#: What ``--read`` names: of the file, and how texts are cut.
+READ = ("format", "encoding", "delimiter", "sheet", "skip_empty", "zero_based", "persons", "labels", *CUTTING)
+#: What a release leaves no choice of.
+NOT_OF_A_RELEASE = ("languages", "ngram_range", "keep_links", "lowercase")
+#: Values that are text whatever they look like.
+_TEXTS = {"format", "encoding", "delimiter", "sheet", "token_pattern", "stop_words", "languages", *_DETAILS}
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved release.")]
+CorpusArgument = Annotated[
+    Path,
+    typer.Argument(metavar="CORPUS", help="File or folder that holds the documents; - for standard input."),
 ]
-FileFormat = Annotated[
-    str | None,
-    typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
-]
-Text = Annotated[str | None, typer.Option(help="Field or column that holds the text (JSON Lines, CSV).")]
+Text = Annotated[str | None, typer.Option(help="Field or column that holds the text; text by default.")]
 Person = Annotated[
     str | None,
     typer.Option(
-        "--person",
-        "--person",
-        help="Field that says whose document it is: each person is then protected, with all that they wrote.",
+        help="Field that says whose document it is: each person is then protected, with all they wrote."
     ),
+]
+Label = Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")]
+Read = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        metavar="NAME=VALUE",
+        help=f"How the file is read and cut into words, as in read_corpus; repeat it. Names: {', '.join(READ)}.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any other parameter, by its name in Python; repeat it for others.",
+    ),
+]
+About = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--about",
+        metavar="NAME=VALUE",
+        help=f"What card and report say: {', '.join(_DETAILS)}; repeat it for others.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
+]
+SkipEmpty = Annotated[
+    bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
+]
+StopWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Public stop words: languages or files, separated by commas or repeated (english,names.txt); auto: "
+        "those of the languages of --read languages=, or English; none."
+    ),
+]
+Epsilon = Annotated[float, typer.Option(help="Total privacy loss: smaller is more private. Positive.")]
+Delta = Annotated[
+    float, typer.Option(help="What is allowed beyond exp(epsilon); well below 1 / number of units.")
 ]
 UnitName = Annotated[
     str | None,
@@ -67,7 +140,6 @@ UnitName = Annotated[
         help="With --person: what one of them is called in ledger, card and report, such as patient. Public."
     ),
 ]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, if it is not UTF-8.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),
@@ -102,29 +174,6 @@ NewFolder = Annotated[Path, typer.Option(help="New folder for the release.")]
 TopicCount = Annotated[int, typer.Option(min=1, help="Number of topics.")]
 ReportFile = Annotated[Path | None, typer.Option(help="Also write the HTML report here.")]
 PageFile = Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")]
-AllowUnlearnable = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unlearnable", help="Train even where topics will be mostly noise, or too many for the words."
-    ),
-]
-Label = Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")]
-VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
-Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\t is a tab.")]
-Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
-]
-SkipEmpty = Annotated[
-    bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--no-zero-based",
-        help="Whether the SVMlight file numbers its words from 0.",
-        show_default=False,
-    ),
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
@@ -180,3 +229,207 @@ def check_output_file(
             )
     if not force and path.is_file() and path.stat().st_size > 0:
         raise ReleaseError(f"{option} {path} exists; name another file, or pass --force to replace it.")
+
+
+def named_values(given: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, Any]:
+    """Return what NAME=VALUE options say; a number, a truth value or a pair is written as in Python.
+
+    Parameters
+    ----------
+    given : sequence of str, optional
+    names : sequence of str
+        What may be named.
+    option : str
+        For errors.
+    """
+    values: dict[str, Any] = {}
+    for one in given or ():
+        written, equals, value = one.partition("=")
+        name = written.strip().replace("-", "_")
+        if not equals or name not in names:
+            raise ParameterError(
+                f"{option} takes NAME=VALUE, with one of the names {', '.join(names)}; but "
+                + (f"{written[:40]!r} is none of them." if equals else "there is no = in it.")
+            )
+        several = [*values[name], value] if name == "stop_words" and name in values else [value]
+        values[name] = several if name == "stop_words" else value if name in _TEXTS else _literal(value)
+    return values
+
+
+def called(name: str) -> str:
+    """Return how what ``read_corpus`` calls so is given."""
+    return f"--read {name}=" if name in READ else f"--{name.replace('_', '-')}"
+
+
+def _literal(value: str) -> Any:
+    """Return a number, a truth value or a pair; any other text as it is."""
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+    return found if isinstance(found, int | float | tuple) else value
+
+
+def in_panels(**panels: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Show options of a command in panels of its help: the name of each with ``_`` for blanks, and its parameters."""
+    panel_of = {name: title.replace("_", " ") for title, names in panels.items() for name in names}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters = [
+            each.replace(annotation=_in_panel(each.annotation, panel_of[name])) if name in panel_of else each
+            for name, each in signature.parameters.items()
+        ]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(**given)
+
+        run.__dict__["__signature__"] = signature.replace(parameters=parameters)
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _in_panel(annotation: Any, title: str) -> Any:
+    (info,) = annotation.__metadata__
+    moved = copy.copy(info)
+    moved.rich_help_panel = title
+    return Annotated[annotation.__origin__, moved]
+
+
+def today() -> str:
+    """Return the date of today."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def with_details(release: Written, about: Sequence[str] | None, date: str | None = None) -> Written:
+    """Return the release with the details that were given."""
+    given = named_values(about, _DETAILS, "--about") | ({} if date is None else {"date": date})
+    return release.with_details(**given) if given else release
+
+
+# How texts are read
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What was said of the file and of its texts; None where nothing was said."""
+
+    text: str | None = None
+    read: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def stop_words(self) -> list[str] | None:
+        """Stop words that were named."""
+        return self.read.get("stop_words")
+
+    def format_of(self, path: Path) -> str:
+        """Return the format that was named, or the one that the file's name tells."""
+        from discreet.corpus import find_format
+
+        return self.read.get("format") or find_format(path)
+
+    def options(
+        self, known: str, *, stop_words: str | None = "auto", release: "Release | None" = None
+    ) -> dict[str, Any]:
+        """Return what ``read_corpus`` takes for a file of a format.
+
+        Parameters
+        ----------
+        known : str
+            The format.
+        stop_words : str or None, default "auto"
+            Those of raw text where none are named.
+        release : Release, optional
+            Whose texts were cut as these must be.
+        """
+        from discreet.corpus import TEXT_FORMATS, Tokenizer, tokenizer_like
+
+        cutting = {name: value for name, value in self.read.items() if name in CUTTING}
+        given = {name: value for name, value in self.read.items() if name not in (*CUTTING, "format")}
+        if self.text is not None:
+            given["text"] = self.text
+        if known in TEXT_FORMATS:
+            runs = release is not None and "ngram_range" in release.configuration
+            if self.stop_words is not None:
+                cutting["stop_words"] = _several(self.stop_words)
+            elif not runs:  # which depend on stop words, so that the release says which
+                cutting["stop_words"] = stop_words
+            if release is not None:
+                return given | {"tokenizer": tokenizer_like(release.configuration, **cutting)}
+            return given | {"tokenizer": Tokenizer(**cutting)}
+        if cutting:
+            raise ParameterError(
+                f'{", ".join(cutting)}: cannot be used with format "{known}", which holds counts of words already.'
+            )
+        return given
+
+
+NOTHING_SAID = TextOptions()
+#: Options of commands that texts enter by.
+_OWN = {"format": Format, "sheet": Sheet, "skip_empty": SkipEmpty, "stop_words": StopWords}
+
+
+def reads_texts(
+    *left_out: str, own: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command ``--text`` and ``--read`` in place of its parameter ``how``.
+
+    Parameters
+    ----------
+    *left_out : str
+        What ``--read`` does not take here.
+    own : sequence of str
+        What has an option of its own, too: of format, sheet, skip_empty and stop_words.
+    """
+    names = tuple(name for name in READ if name not in left_out)
+    shown: dict[str, Any] = {"text": Text, **{name: _OWN[name] for name in own}, "read": Read}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        shared = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if name == "skip_empty" else None,
+                annotation=annotation,
+            )
+            for name, annotation in shown.items()
+        ]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            text, read = given.pop("text"), named_values(given.pop("read"), names, "--read")
+            said = {name: given.pop(name) for name in own}
+            read |= {name: value for name, value in said.items() if value not in (None, False)}
+            command(how=TextOptions(text, read), **given)
+
+        parameters = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, parameter in signature.parameters.items()
+            for each in (shared if name == "how" else [parameter])
+        ]
+        run.__dict__["__signature__"] = signature.replace(parameters=parameters)
+        run.__dict__["takes"] = names
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _several(given: list[str]) -> Any:
+    """Return stop words that were named once or several times as the library takes them."""
+    entries: list[Any] = [Path(entry) if _is_file(entry) else entry for entry in given]
+    if all(isinstance(entry, str) for entry in entries):
+        return ",".join(given)
+    return entries
+
+
+def _is_file(entry: str) -> bool:
+    from discreet.corpus.tokens.stop_words import LANGUAGES
+
+    return entry not in LANGUAGES.values() and entry not in ("auto", "none") and Path(entry).is_file()

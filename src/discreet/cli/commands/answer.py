@@ -15,8 +15,7 @@ from discreet.cli.commands.perturb import (
     say_spent,
     say_unreachable,
 )
-from discreet.cli.options import Force, Quiet, check_output_file
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.options import NOTHING_SAID, Force, Quiet, TextOptions, check_output_file, reads_texts
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
 __all__ = ["NOTHING_TO_SEND", "answer"]
@@ -26,7 +25,7 @@ NOTHING_TO_SEND = 4
 
 
 # As `discreet perturb`; an answer is private for the whole document, so that runs of words may count.
-@reads_texts("skip_empty")
+@reads_texts("skip_empty", "lowercase", "persons", "labels")
 def answer(
     documents: Annotated[
         Path, typer.Argument(help="File with documents of one writer, or folder of text files (.txt).")

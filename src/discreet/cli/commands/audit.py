@@ -1,20 +1,34 @@
 """`discreet audit`: attack a way of training, and fail where it gives away more than it promised."""
 
 import json
+import sys
 import tomllib
+from collections.abc import Callable
 from difflib import get_close_matches
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.canary_audits import OF_CANARIES, audit_canaries
-from discreet.cli.options import Force, Quiet, check_output_file
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.options import (
+    NOTHING_SAID,
+    READ,
+    Force,
+    Quiet,
+    TextOptions,
+    check_output_file,
+    named_values,
+    reads_texts,
+)
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from discreet.audit import OneRunReport
 
 __all__ = ["audit"]
 
@@ -22,17 +36,18 @@ __all__ = ["audit"]
 BROKEN = 3
 _BROKEN = "BROKEN      more is proved than was promised"
 
-_OF_TEXTS = (
-    "encoding",
-    "delimiter",
-    "skip_empty",
-    "token_pattern",
-    "stop_words",
-    "languages",
-    "ngrams",
-    "phrases",
-    "keep_links",
-)
+#: What ``--set`` names, and what it means.
+_SETTINGS = {
+    "targets": "targets=1 models are attacked",
+    "offline": "offline=true judges a document by shadows that did not see it",
+    "spread": "spread=shrunk is steadier where shadows are few, 16 or less",
+    "noise": "noise=gaussian proves more where the promise rests on Gaussian noise alone, as that of the trainer "
+    "private does",
+    "canaries": "canaries=300 are made up for words and shares",
+    "bootstrap": "bootstrap=1000 draws documents anew so many times, for intervals with the threshold in them",
+    "jobs": "jobs=2 models are trained at once; all cores by default",
+    "folder": "folder=models keeps finished models, to go on after a stop; needs --seed",
+}
 _DEFAULTS: dict[str, Any] = {
     "corpus": None,
     "trainer": "private",
@@ -53,8 +68,7 @@ _DEFAULTS: dict[str, Any] = {
     "seed": None,
     "json": None,
     "text": None,
-    "format": None,
-    **dict.fromkeys(_OF_TEXTS),
+    **dict.fromkeys(READ),
 }
 _KINDS = {
     "shadows": int,
@@ -65,6 +79,7 @@ _KINDS = {
     "jobs": int,
     "seed": int,
     "offline": bool,
+    "lowercase": bool,
     "skip_empty": bool,
     "keep_links": bool,
 }
@@ -72,36 +87,23 @@ _KINDS = {
 
 @reads_texts()
 def audit(
-    recipe: Annotated[
-        Path | None, typer.Argument(help="TOML file of the options below; what is given here wins.")
+    corpus: Annotated[
+        Path | None,
+        typer.Argument(help="File or folder that holds the documents; none for words and shares."),
     ] = None,
-    corpus: Annotated[Path | None, typer.Option(help="File or folder that holds the documents.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="TOML file of options and settings; what is given here wins.")
+    ] = None,
     trainer: Annotated[
         str | None,
         typer.Option(help="private (the default), variational, gibbs, sklearn, or module:function."),
     ] = None,
     shadows: Annotated[int | None, typer.Option(help="Shadow models; even. By default 64.")] = None,
-    targets: Annotated[int | None, typer.Option(help="Models to attack. By default 1.")] = None,
     topics: Annotated[int | None, typer.Option(min=1, help="Number of topics. By default 20.")] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Promised for a document added or removed; private trains with it.")
     ] = None,
     delta: Annotated[float | None, typer.Option(help="The promise's delta. By default 1e-6.")] = None,
-    offline: Annotated[
-        bool | None,
-        typer.Option("--offline/--online", help="Judge a document by shadows that did not see it."),
-    ] = None,
-    spread: Annotated[
-        str | None,
-        typer.Option(help="own (the default), or shrunk: steadier where shadows are few, 16 or less."),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            help="any (the default), or gaussian: proves more where the promise rests on Gaussian noise alone, as that "
-            "of the trainer private does."
-        ),
-    ] = None,
     attack: Annotated[
         str | None,
         typer.Option(
@@ -109,24 +111,14 @@ def audit(
             "of words; shares: those of topics in groups."
         ),
     ] = None,
-    canaries: Annotated[
-        int | None,
-        typer.Option(min=2, help="With --attack words or shares: how many are made up. By default 300."),
-    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="With --attack shares: folder of the topics, as fit wrote it.")
     ] = None,
-    bootstrap: Annotated[
-        int | None,
+    settings: Annotated[
+        list[str] | None,
         typer.Option(
-            min=100, help="Draw documents anew so many times, for intervals with the threshold in them."
+            "--set", metavar="NAME=VALUE", help=f"Repeat it for others: {'; '.join(_SETTINGS.values())}."
         ),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Models trained at once; -1 (the default): all cores.")
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="Keep finished models here, to go on after a stop; needs --seed.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make the audit reproducible.")] = None,
     json_out: Annotated[
@@ -139,31 +131,29 @@ def audit(
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
     from discreet._files import write_whole
     from discreet.audit import bootstrap_intervals, lira
-    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console, progress
-    from discreet.cli.trainers import find_trainer, trainer_version
+    from discreet.cli.reading import say_skipped
     from discreet.corpus import read_corpus
 
     given = {
-        "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
-        "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "noise": noise, "attack": attack,
-        "canaries": canaries, "model": model, "bootstrap": bootstrap, "jobs": jobs,
-        "folder": folder, "seed": seed, "json": json_out, "text": how.text, "format": how.file_format,
-        **{name: getattr(how, name) or None for name in _OF_TEXTS},
+        "corpus": corpus, "trainer": trainer, "shadows": shadows, "topics": topics,
+        "epsilon": epsilon, "delta": delta, "attack": attack, "model": model, "seed": seed, "json": json_out,
+        "text": how.text, **dict.fromkeys(_SETTINGS), **dict.fromkeys(READ), **how.read,
+        **_checked(named_values(settings, tuple(_SETTINGS), "--set"), "--set"),
     }  # fmt: skip
     chosen = _merge(recipe, given)
     say = console(quiet=quiet)
     if chosen["attack"] in OF_CANARIES:
         _of_canaries(given, chosen, say, force=force)
         return
-    idle = [f"--{name}" for name in ("canaries", "model") if given[name] is not None]
+    idle = [_called(name) for name in ("canaries", "model") if given[name] is not None]
     if idle:
         raise ParameterError(f"{' and '.join(idle)} go with --attack words or shares; leave them out.")
     if chosen["corpus"] is None:
-        raise ParameterError("the audit needs a corpus: pass --corpus, or name it in the recipe.")
+        raise ParameterError("the audit needs a corpus: name it, or have the recipe name it.")
     if chosen["folder"] is not None and chosen["seed"] is None:
         raise ParameterError(
-            "--folder keeps models that another audit could take up only with the same seed: pass --seed 0."
+            "--set folder= keeps models that another audit could take up only with the same seed: pass --seed 0."
         )
     out = _file(chosen, force=force)
     # Without a promise there is nothing for delta to belong to.
@@ -173,9 +163,7 @@ def audit(
     source = Path(chosen["corpus"])
     words = chosen["stop_words"]
     chosen["stop_words"] = [words] if isinstance(words, str) else words
-    how = TextOptions(
-        text=chosen["text"], file_format=chosen["format"], **{name: chosen[name] for name in _OF_TEXTS}
-    )
+    how = TextOptions(chosen["text"], {name: chosen[name] for name in READ if chosen[name] is not None})
     known = how.format_of(source)
     say.print("reading ...")
     documents = read_corpus(source, known, **how.options(known))
@@ -249,19 +237,208 @@ def _read(recipe: Path) -> dict[str, Any]:
         values = tomllib.loads(recipe.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CorpusError(f"the recipe {recipe} cannot be read: {error}.") from None
-    for name, value in values.items():
+    for name in values:
         if name not in _DEFAULTS:
             raise ParameterError(f"the recipe {recipe} has {name!r}{_meant(name)}")
-        kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise ParameterError(f"the recipe {recipe}: {name} has a value of the wrong kind.")
+    _checked(values, f"the recipe {recipe}")
     for name in ("corpus", "folder", "json", "model"):  # paths in a recipe are seen from where it stands
         if name in values:
             values[name] = str(recipe.parent / values[name])
     return values
 
 
+def _checked(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return settings whose values are of the kinds that they must have."""
+    for name, value in values.items():
+        kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise ParameterError(f"{where}: {name} has a value of the wrong kind.")
+    return values
+
+
+def _called(name: str) -> str:
+    """Return how an option, or a setting, is written."""
+    return f"--set {name}=" if name in _SETTINGS else "CORPUS" if name == "corpus" else f"--{name}"
+
+
 def _meant(name: str) -> str:
     """Return the nearest name of an option, or all of them where none is near."""
     near = get_close_matches(name.lower().replace("-", "_"), _DEFAULTS, n=1)
     return f"; did you mean {near[0]!r}?" if near else f", but takes {', '.join(_DEFAULTS)}."
+
+
+# Canaries
+
+
+#: Attacks with canaries of their own: one run, no shadows, and no documents of anybody.
+OF_CANARIES = ("words", "shares")
+_OF_SHADOWS = ("corpus", "shadows", "targets", "topics", "offline", "spread", "bootstrap", "jobs", "folder")
+
+
+def audit_canaries(given: dict[str, Any], chosen: dict[str, Any]) -> "OneRunReport":
+    """Audit a choice of words, or shares of the topics of a model, by one run with canaries.
+
+    Parameters
+    ----------
+    given : dict
+        The options that were said: those of other attacks are refused.
+    chosen : dict
+        With the recipe's and the defaults.
+    """
+    from discreet.audit import audit_shares, audit_words
+
+    attack, trainer = chosen["attack"], chosen["trainer"]
+    promise: dict[str, Any] = {}
+    idle = [_called(name) for name in _OF_SHADOWS if given[name] is not None]
+    if idle:
+        raise ParameterError(
+            f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for attacks on documents, and --attack {attack} "
+            "makes up texts of its own; leave them out."
+        )
+    if (attack == "shares") != (chosen["model"] is not None):
+        raise ParameterError(
+            "--attack shares needs --model, the folder of the topics, and no other attack has one."
+        )
+    if chosen["epsilon"] is not None:
+        promise = {"epsilon": chosen["epsilon"], "delta": chosen["delta"]}
+    elif trainer == "private":
+        raise ParameterError("the trainer 'private' needs --epsilon: the promise to make.")
+    elif chosen["noise"] == "gaussian":
+        promise = {"delta": chosen["delta"]}
+    if trainer != "private" and ":" not in trainer:
+        raise ParameterError(f"--trainer must be private or module:function here, but is {trainer!r}.")
+    how: dict[str, Any] = {
+        "n_canaries": chosen["canaries"],
+        "noise": chosen["noise"],
+        "random_state": chosen["seed"],
+        **promise,
+    }
+    if attack == "words":
+        words = _words(promise) if trainer == "private" else load_function(trainer, "texts and seed")
+        return audit_words(words, **how)
+    from discreet.release import Release
+
+    topics = Release.load(Path(chosen["model"]))
+    own = "counts, labels, groups and seed"
+    shares = _shares(topics, promise) if trainer == "private" else load_function(trainer, own)
+    return audit_shares(shares, topics, **how)
+
+
+def _words(promise: dict[str, Any]) -> Any:
+    from discreet.central import PrivateCountVectorizer
+
+    def choose(texts: list[str], seed: int) -> Any:
+        return PrivateCountVectorizer(**promise, stop_words=None, random_state=seed).fit(texts)
+
+    return choose
+
+
+def _shares(topics: Any, promise: dict[str, Any]) -> Any:
+    from discreet.central import TopicPrevalence
+
+    def share(counts: Any, labels: Any, groups: list[str], seed: int) -> Any:
+        return (
+            TopicPrevalence(topics, groups=groups, **promise, random_state=seed)
+            .fit(counts, by=labels)
+            .release_
+        )
+
+    return share
+
+
+# Ways of training
+
+
+TRAINERS = ("private", "variational", "gibbs", "sklearn")
+
+
+def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) -> Callable[[Any, int], Any]:
+    """Return a trainer by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``TRAINERS``, or ``module:function`` for ``function(counts, seed)`` of one's own.
+    topics : int
+    epsilon : float, optional
+        "private" trains with it.
+    delta : float
+
+    Returns
+    -------
+    callable
+    """
+    if ":" in name:
+        return load_function(name, "counts and seed")
+    if name == "private":
+        if epsilon is None:
+            raise ParameterError("the trainer 'private' needs --epsilon: the promise to train with.")
+        return lambda counts, seed: _private(counts, seed, topics, epsilon, delta)
+    if name == "variational":
+        return lambda counts, seed: _variational(counts, seed, topics)
+    if name == "gibbs":
+        return lambda counts, seed: _gibbs(counts, seed, topics)
+    if name == "sklearn":
+        return lambda counts, seed: _sklearn(counts, seed, topics)
+    raise ParameterError(
+        f"--trainer must be one of {', '.join(TRAINERS)} or module:function, but is {name!r}."
+    )
+
+
+def trainer_version(name: str) -> str:
+    """Return what tells this trainer from an earlier one of the same name, so that no model of that one is taken.
+
+    Parameters
+    ----------
+    name : str
+        As for :func:`find_trainer`, which has found it.
+
+    Returns
+    -------
+    str
+        A version; of a function of one's own the digest of the file it stands in, not of what that file imports.
+    """
+    if ":" in name:
+        source = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
+        return "" if source is None else sha256(Path(source).read_bytes()).hexdigest()
+    return version("scikit-learn" if name == "sklearn" else "discreet")
+
+
+def load_function(name: str, takes: str) -> Callable[..., Any]:
+    """Return ``function`` of ``module:function``, which lies where the command is called from or is installed."""
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:  # an installed command does not look where it is called from
+        sys.path.append(here)
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(f"--trainer {name}: {error}.") from None
+    if not callable(found):
+        raise ParameterError(f"--trainer {name} must name a function of {takes}.")
+    return found
+
+
+def _private(counts: Any, seed: int, topics: int, epsilon: float, delta: float) -> Any:
+    from discreet.central import PrivateLDA
+
+    model = PrivateLDA(topics, epsilon=epsilon, delta=delta, random_state=seed, allow_unlearnable=True)
+    return model.fit(counts).components_
+
+
+def _variational(counts: Any, seed: int, topics: int) -> Any:
+    from discreet.lda import VariationalLDA
+
+    return VariationalLDA(topics, random_state=seed).fit(counts).components_
+
+
+def _gibbs(counts: Any, seed: int, topics: int) -> Any:
+    from discreet.lda import GibbsLDA
+
+    return GibbsLDA(topics, random_state=seed).fit(counts).components_
+
+
+def _sklearn(counts: Any, seed: int, topics: int) -> Any:
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    return LatentDirichletAllocation(topics, random_state=seed).fit(counts).components_

@@ -3,14 +3,11 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon, VocabularyShare, WordVectorFile
-from discreet.errors import ParameterError
+from discreet.cli.options import Delta, Epsilon
 
 if TYPE_CHECKING:
     from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
@@ -35,53 +32,28 @@ def budget(
     vocabulary_is_public: Annotated[
         bool, typer.Option("--vocabulary-is-public", help="No epsilon is needed to choose words.")
     ] = False,
-    vocabulary_share: VocabularyShare = 0.25,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Public list of words, one per line: says how many have a vector (with --word-vectors), and "
-            "stands for --words (with --vocabulary-is-public)."
-        ),
-    ] = None,
-    word_vectors: WordVectorFile = None,
     with_word_vectors: Annotated[
         bool,
         typer.Option(
             "--with-word-vectors",
-            help="The same where the file is not at hand: what training adds to such vectors.",
+            help="With public word vectors: what training adds to them.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
     from discreet.central.forecast import beside_public_vectors, check_sizes, learnability
-    from discreet.corpus import load_vocabulary
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
 
-    if vocabulary is not None and word_vectors is None and not vocabulary_is_public:
-        raise ParameterError(
-            "--vocabulary alone changes nothing here, as words are chosen from the list: if it was not made from "
-            "these texts, add --vocabulary-is-public; to be told how many of its words have a vector, add "
-            "--word-vectors FILE; or leave it out, and say with --words how many words you expect."
-        )
-    listed = None if vocabulary is None else load_vocabulary(vocabulary)
-    if listed is not None and vocabulary_is_public:
-        if words not in (None, len(listed)):
-            raise ParameterError(
-                f"--words {words} is not the {len(listed)} of --vocabulary; leave out one of them."
-            )
-        words = len(listed)
-    found = None if word_vectors is None else _found(word_vectors, listed)
-    with_vectors = with_word_vectors or found is not None
     enough = check_sizes(
         n_documents=documents,
         n_topics=topics,
         n_words=words,
         words_a_document=words_a_document,
-        word_vectors=with_vectors,
+        word_vectors=with_word_vectors,
     )
-    method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
+    method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit)
     explanation = explain_budget(
         epsilon,
         delta,
@@ -98,13 +70,13 @@ def budget(
             documents,
             explanation.mu,
             delta=delta,
-            algorithm="PrivateLDA with word vectors" if with_vectors else "PrivateLDA",
+            algorithm="PrivateLDA with word vectors" if with_word_vectors else "PrivateLDA",
             words_a_unit=words_a_document,
         )
-    if with_vectors and documents is not None:
+    if with_word_vectors and documents is not None:
         beside = beside_public_vectors(documents, explanation.mu, forecast)
     if as_json:
-        told = dataclasses.asdict(explanation) | ({} if found is None else {"word_vectors": found})
+        told = dataclasses.asdict(explanation)
         told["forecast"] = None if forecast is None else dataclasses.asdict(forecast)
         told["public_vectors"] = beside
         typer.echo(json.dumps(told, indent=1))
@@ -113,30 +85,8 @@ def budget(
         learned = [said for said in (forecast and forecast.in_words(), beside) if said]
         if learned:
             typer.echo("\n".join(["", *learned]))
-        if found is not None:
-            typer.echo(_held(found))
         if method is not None:
             typer.echo(_needed(method, plural(explanation.guarantee.called)))
-
-
-def _found(path: Path, listed: Sequence[str] | None) -> dict[str, str | int]:
-    """Read vectors as `fit` does, and return how many of the words have one."""
-    from discreet.corpus import match_vectors
-    from discreet.corpus.words.word_vectors import check_vector_file
-
-    if listed is None:
-        check_vector_file(path)
-        return {"word_vectors": path.name}
-    return match_vectors(path, listed).settings()
-
-
-def _held(found: Mapping[str, str | int]) -> str:
-    name, coverage = found["word_vectors"], found.get("word_vectors_coverage")
-    if coverage is None:
-        return (
-            f"{name} is whole; with --vocabulary FILE it is said how many of its words have a vector there."
-        )
-    return f"{name} has a vector of {found['word_vectors_dimensions']} numbers for {coverage} of the list."
 
 
 def _needed(method: "WeightedGaussian", units: str) -> str:
@@ -146,13 +96,11 @@ def _needed(method: "WeightedGaussian", units: str) -> str:
     return (
         f"\nWords are chosen from those that many {units} share; every other time where so many have a word: {told}. "
         "Words that fewer have are left out, and the topics know nothing of them. A list of public words needs no "
-        "choice; --vocabulary-share gives it more."
+        "choice; --set vocabulary_share= gives it more."
     )
 
 
-def _of_fit(
-    epsilon: float, delta: float, unit: str, vocabulary_share: float
-) -> tuple["WeightedGaussian | None", dict[str, Any]]:
+def _of_fit(epsilon: float, delta: float, unit: str) -> tuple["WeightedGaussian | None", dict[str, Any]]:
     """Return how `discreet fit` would choose words, and what it would book for words and topics."""
     from discreet.central._fit_topics import bookings, estimators
 
@@ -164,7 +112,7 @@ def _of_fit(
             delta=delta,
             n_topics=2,  # what is booked depends neither on topics nor on words
             privacy_unit=unit,
-            vocabulary_share=vocabulary_share,
+            vocabulary_share=0.25,
             vocabulary_method="weighted_gaussian",
             max_words=None,
             sampling_rate=1.0,

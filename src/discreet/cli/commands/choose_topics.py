@@ -8,17 +8,19 @@ import typer
 
 from discreet.cli.ledgers import ledger_of_run, open_ledger
 from discreet.cli.options import (
-    AllowUnlearnable,
+    NOTHING_SAID,
+    CorpusArgument,
     Force,
     Person,
     Quiet,
-    Threads,
-    UnitName,
+    Set,
+    TextOptions,
     VocabularyIsPublic,
     check_output_file,
     check_output_folder,
+    named_values,
+    reads_texts,
 )
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = ["choose_topics", "numbers_of_topics"]
@@ -31,12 +33,7 @@ _NEEDS_WORDS = (
 
 @reads_texts()
 def choose_topics(
-    corpus: Annotated[
-        Path,
-        typer.Option(
-            help="Public documents, of the kind of the private ones; with --epsilon, the private ones."
-        ),
-    ],
+    corpus: CorpusArgument,
     topics: Annotated[
         str, typer.Option(help="Numbers of topics to try, separated by commas.")
     ] = "5,10,20,50,100",
@@ -54,20 +51,11 @@ def choose_topics(
     ] = None,
     delta: Annotated[float | None, typer.Option(help="With --epsilon: delta, by default 1e-6.")] = None,
     person: Person = None,
-    unit_name: UnitName = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     ledger: Annotated[
         Path | None, typer.Option(help="With --epsilon: file that keeps the budget over several runs.")
     ] = None,
-    allow_unlearnable: AllowUnlearnable = False,
-    max_words: Annotated[
-        int | None, typer.Option(min=2, help="Keep the words that most documents have; by default 2,000.")
-    ] = None,
-    folds: Annotated[int | None, typer.Option(min=2, help="Parts to hold out in turn; by default 5.")] = None,
-    sweeps: Annotated[
-        int | None,
-        typer.Option(min=1, help="Gibbs sweeps of each model; by default as many as GibbsLDA takes."),
-    ] = None,
+    settings: Set = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -75,7 +63,6 @@ def choose_topics(
             help="Seed of folds and models, by default 0. With --epsilon: by default none; not for release.",
         ),
     ] = None,
-    threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -88,57 +75,45 @@ def choose_topics(
     candidates = numbers_of_topics(topics)
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
-    plain: dict[str, Any] = {"--max-words": max_words, "--folds": folds, "--sweeps": sweeps}
-    private: dict[str, Any] = {"--delta": delta, "--person": person, "--ledger": ledger}
-    private["--unit-name"] = unit_name
-    flags = {"--vocabulary-is-public": vocabulary_is_public, "--allow-unlearnable": allow_unlearnable}
-    private |= {flag: True for flag, said in flags.items() if said}
+    private: dict[str, Any] = {
+        "--delta": delta,
+        "--person": person,
+        "--ledger": ledger,
+    }
+    private["--vocabulary-is-public"] = vocabulary_is_public or None
     if epsilon is None:
-        _refuse_idle(private, "choosing privately: add --epsilon.")
-        chosen = {"n_folds": folds or 5, "n_sweeps": sweeps, "random_state": seed or 0, "n_jobs": threads}
-        _compare(
-            corpus,
-            known,
-            options,
-            candidates,
-            max_words or 2000,
-            chosen,
-            out,
-            as_json,
-            force=force,
-            quiet=quiet,
-        )
+        idle = [option for option, value in private.items() if value is not None]
+        if idle:
+            raise ParameterError(
+                f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for choosing privately: add --epsilon."
+            )
+        chosen = named_values(settings, ("max_words", "n_folds", "n_sweeps"), "--set")
+        most = chosen.pop("max_words", 2000)
+        chosen |= {"random_state": seed or 0, "n_jobs": -1}
+        _compare(corpus, known, options, candidates, most, chosen, out, as_json, force=force, quiet=quiet)
         return
-    _refuse_idle(plain, "comparing on public text, without noise; leave them out, or leave --epsilon out.")
     if out is None:
         raise ParameterError(
             "--epsilon pays for topics that are trained here: name a new folder for them, --out."
         )
-    settings = {
+    terms = {
         "epsilon": epsilon,
         "delta": 1e-6 if delta is None else delta,
         "random_state": seed,
-        "n_jobs": threads,
-    }
-    settings["allow_unlearnable"] = allow_unlearnable
+        "n_jobs": -1,
+    } | named_values(settings, ("allow_unlearnable", "doc_topic_prior", "n_rounds"), "--set")
     _choose(
         corpus,
         known,
         {**options, "person": person},
         candidates,
-        settings,
-        (ledger, unit_name),
+        terms,
+        ledger,
         out,
         declared=vocabulary_is_public,
         as_json=as_json,
         quiet=quiet,
     )
-
-
-def _refuse_idle(given: dict[str, Any], what_for: str) -> None:
-    idle = [option for option, value in given.items() if value is not None]
-    if idle:
-        raise ParameterError(f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for {what_for}")
 
 
 def _choose(
@@ -147,7 +122,7 @@ def _choose(
     options: dict[str, Any],
     candidates: list[int],
     settings: dict[str, Any],
-    budget: tuple[Path | None, str | None],
+    ledger: Path | None,
     out: Path,
     *,
     declared: bool,
@@ -156,10 +131,9 @@ def _choose(
 ) -> None:
     """Train all candidates privately, choose the best privately, and write it."""
     from discreet.central import choose_n_topics_privately
-    from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
+    from discreet.cli.reading import declare_public, load, say_skipped
     from discreet.corpus import TEXT_FORMATS
-    from discreet.privacy.units import check_unit_name
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -174,9 +148,7 @@ def _choose(
         if not documents.words_are_public and documents.word_origin.kind != "chosen":
             raise PrivacyError(_NEEDS_WORDS)
         unit = "document" if documents.persons is None else "person"
-        ledger, unit_name = budget
-        check_unit_name(unit_name, unit)
-        terms = (settings["epsilon"], settings["delta"], unit, unit_name)
+        terms = (settings["epsilon"], settings["delta"], unit)
         book = ledger_of_run(documents, *terms) if ledger is None else open_ledger(ledger, *terms)
         found = choose_n_topics_privately(
             documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
@@ -209,8 +181,8 @@ def _compare(
 ) -> None:
     """Compare on exact counts, and show how each did."""
     from discreet._files import write_whole
-    from discreet.cli.commands.convert import load, say_skipped
     from discreet.cli.display import console, progress
+    from discreet.cli.reading import load, say_skipped
     from discreet.evaluate import choose_n_topics
 
     say = console(quiet=quiet)

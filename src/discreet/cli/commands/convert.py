@@ -2,35 +2,38 @@
 
 import filecmp
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import (
+    NOTHING_SAID,
     Force,
     Label,
     Quiet,
+    TextOptions,
     Vocabulary,
     VocabularyIsPublic,
-    ZeroBased,
+    called,
+    reads_texts,
 )
-from discreet.cli.shards import write_as_shards
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.reading import declare_public, load, say_skipped
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus
+    from discreet._progress import Callback
+    from discreet.corpus import Corpus, ShardedCorpus
 
-__all__ = ["convert", "declare_public", "load", "say_skipped"]
+__all__ = ["convert"]
 
 SIDES = ("vocab", "persons", "labels", "origin")
 
 
-@reads_texts("file_format")
+@reads_texts("format")
 def convert(
     sources: Annotated[
         list[Path],
@@ -43,17 +46,12 @@ def convert(
     target_format: Annotated[str | None, typer.Option("--to", help=f"{listed(WRITABLE_FORMATS)}.")] = None,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
-    persons: Annotated[
-        Path | None, typer.Option(help="Whose document each row is, one per line (counts).")
-    ] = None,
-    labels: Annotated[Path | None, typer.Option(help="Label of each row, one per line (counts).")] = None,
     how: TextOptions = NOTHING_SAID,
     person: Annotated[
         str | None,
         typer.Option("--person", help="Field that says whose document it is (raw text)."),
     ] = None,
     label: Label = None,
-    zero_based: ZeroBased = None,
     shard_documents: Annotated[
         int | None,
         typer.Option(
@@ -86,11 +84,8 @@ def convert(
         _check(source, out, target_format, force)
     options: dict[str, Any] = {
         "vocabulary": vocabulary,
-        "persons": persons,
-        "labels": labels,
         "person": person,
         "label": label,
-        "zero_based": zero_based,
         **how.options(known, stop_words=None),
     }
 
@@ -106,7 +101,7 @@ def convert(
 
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
-            shards = write_as_shards(
+            shards = _write_as_shards(
                 sources,
                 out,
                 known,
@@ -120,7 +115,7 @@ def convert(
         say.print(repr(shards), markup=False)
         if known in TEXT_FORMATS and how.stop_words is None:
             say.print(
-                "No stop words were left out, and fit of shards leaves none out: --stop-words english does it here.",
+                "No stop words were left out, nor does fit of shards: --read stop_words=english does it here.",
                 markup=False,
             )
         return
@@ -134,60 +129,6 @@ def convert(
     written = _write(corpus, out, target_format, force)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
     say.print(repr(corpus), markup=False)
-
-
-def load(
-    source: Path, known: str, *, read: Callable[..., Any] | None = None, **options: Any
-) -> "tuple[Corpus, list[Path]]":
-    """Read a corpus, with the files beside it that ``write_corpus`` would write.
-
-    ``read`` does it, by default ``read_corpus``.
-
-    Words are public only where a file beside them says by whom that was said, and is about the same words.
-
-    Returns
-    -------
-    corpus : Corpus
-    beside : list of pathlib.Path
-        The files found beside it.
-    """
-    from discreet.corpus import load_vocabulary, read_corpus
-    from discreet.corpus.write import read_word_origin, side_file
-
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    beside: dict[str, Any] = {}
-    row = FORMATS.get(known)
-    if not is_standard_input(source) and row is not None and row.holds == "counts" and not row.whole:
-        for side, option in zip(SIDES, ("vocabulary", "persons", "labels"), strict=False):
-            file = side_file(source, side)
-            if option not in given and file.is_file():
-                beside[option] = file
-    if "vocabulary" in beside:  # which must not have been exchanged
-        words = load_vocabulary(beside["vocabulary"], encoding=given.get("encoding", "utf-8"))
-        read_word_origin(source, words)
-    corpus = (read or read_corpus)(source, known, **(given | beside))
-    return corpus, list(beside.values())
-
-
-def say_skipped(corpus: "Corpus", say: Any) -> None:
-    """Say how many documents without text were left out."""
-    if corpus.n_skipped:
-        one = corpus.n_skipped == 1
-        say.print(f"left out {corpus.n_skipped} document{'' if one else 's'} without text", markup=False)
-
-
-def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
-    """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public.
-
-    Words that were counted from the texts need a list: ``listed`` says whether ``--vocabulary`` names one.
-    """
-    from discreet.corpus.words.origin import refuse_public
-
-    refuse_public(corpus.word_origin, listed=listed)
-    if corpus.words_are_public:
-        return corpus
-    declared = corpus.word_origin.public_by(f"--vocabulary-is-public of discreet {command}")
-    return corpus.with_word_origin(declared)
 
 
 def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:
@@ -239,3 +180,82 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
             file.replace(target)
         flush_folder(folder)
     return targets
+
+
+#: Options that mean something where counts, or raw text, are streamed.
+_OF_COUNTS = ("vocabulary", "persons", "labels", "encoding")
+_STREAMED = (
+    "vocabulary",
+    "text",
+    "person",
+    "tokenizer",
+    "label",
+    "delimiter",
+    "encoding",
+    "skip_empty",
+)
+
+
+def _write_as_shards(
+    sources: Sequence[Path],
+    out: Path,
+    known: str,
+    shard_documents: int,
+    options: Mapping[str, Any],
+    read_counts: Callable[..., Any],
+    declare: Callable[[Any], Any] | None,
+    callback: "Callback",
+) -> "ShardedCorpus":
+    """Write files of one format as one folder of shards: a stream of texts or counts, other counts by way of memory.
+
+    ``read_counts(read)`` reads counts, by ``read`` where that is given, and ``declare`` says that words are public.
+    """
+    from discreet.corpus import read_into_shards, write_shards
+    from discreet.corpus.shards.counts import STREAMED_COUNTS
+
+    given = {name: value for name, value in options.items() if value is not None}
+    row = FORMATS.get(known)
+    how: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
+    streamed: dict[str, Any] = how | {"words_are_public": declare is not None}
+    if row is None or row.holds == "counts":
+        if len(sources) > 1:
+            raise CorpusError(
+                "several files can become one corpus only if they hold raw text; convert counts one by one."
+            )
+        if known in STREAMED_COUNTS and set(given) <= set(_OF_COUNTS):
+
+            def read(path: Path, name: str, **told: Any) -> Any:
+                if declare is not None and "vocabulary" not in given and "vocabulary" in told:
+                    _refuse_words_beside(path, told["vocabulary"])
+                return read_into_shards(path, out, name, **told, **streamed)
+
+            return _declared(read_counts(read))
+        corpus = read_counts()
+        return write_shards(corpus if declare is None else declare(corpus), out, **how)
+    wrong = sorted(set(given) - set(_STREAMED))
+    if wrong:
+        flags = ", ".join(called(name) for name in wrong)
+        raise ParameterError(f"{flags} cannot be used where raw text is written as shards.")
+    return _declared(read_into_shards(sources, out, known, **streamed, **given))
+
+
+def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
+    """Refuse to call words public that lie beside counts, where it is known that they are not."""
+    from discreet.corpus import load_vocabulary
+    from discreet.corpus.words.origin import UNKNOWN, refuse_public
+    from discreet.corpus.write import read_word_origin
+
+    refuse_public(read_word_origin(source, load_vocabulary(vocabulary)) or UNKNOWN)
+
+
+def _declared(shards: "ShardedCorpus") -> "ShardedCorpus":
+    """Name the command where it was the command that said that words are public."""
+    from discreet.corpus import ShardedCorpus
+    from discreet.corpus.shards.manifest import write_manifest
+
+    manifest = shards.manifest
+    if not manifest.origin.declared_by.endswith("in read_into_shards"):
+        return shards
+    origin = manifest.origin.public_by("--vocabulary-is-public of discreet convert")
+    write_manifest(shards.folder, manifest._replace(origin=origin))
+    return ShardedCorpus(shards.folder)

@@ -9,14 +9,10 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import (
-    Delta,
     Epsilon,
-    Force,
     NewFolder,
     Quiet,
     Seed,
-    Threads,
-    TopicCount,
     check_output_file,
     check_output_folder,
 )
@@ -33,11 +29,7 @@ def demo(
     out: NewFolder = Path("model"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("report.html"),
     epsilon: Epsilon = 4.0,
-    delta: Delta = 1e-6,
-    topics: TopicCount = 20,
     seed: Seed = None,
-    threads: Threads = -1,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a private model of the paragraphs of all State of the Union addresses."""
@@ -46,7 +38,7 @@ def demo(
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, option="--report", force=force)
+    check_output_file(report, option="--report")
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
@@ -55,12 +47,11 @@ def demo(
         release = fit_topics(
             texts,
             epsilon=epsilon,
-            delta=delta,
-            n_topics=topics,
+            n_topics=20,
             vocabulary_share=0.2,
             token_pattern=TOKEN_PATTERN,
             random_state=seed,
-            n_jobs=threads,
+            n_jobs=-1,
             callback=callback,
         )
     hand_over(release, out, report, say)

@@ -4,25 +4,26 @@ Without ``--epsilon`` every figure is an exact statistic of them; with it there 
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
+from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit, open_ledger, save_with_card
 from discreet.cli.options import (
+    NOT_OF_A_RELEASE,
+    NOTHING_SAID,
+    CorpusArgument,
     Delta,
     Force,
     Label,
     Model,
     Person,
     Quiet,
-    Threads,
-    UnitName,
+    TextOptions,
     WordVectorFile,
+    reads_texts,
 )
-from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
@@ -33,40 +34,32 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+#: Words of each topic that coherence looks at.
+_TOP = 10
 _PRIVATE = (
     "These figures are exact statistics of the documents. If those are private, look at them and keep them: "
     "no ledger covers them."
 )
 
 
-@reads_texts(*NEW_WORDS)
+@reads_texts(*NOT_OF_A_RELEASE)
 def evaluate(
     model: Model,
-    corpus: Annotated[Path, typer.Option(help="Held-out documents: none that the model was trained on.")],
+    corpus: CorpusArgument,
     how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
         Path | None, typer.Option(help="The word of each column, one per line (counts).")
     ] = None,
     label: Label = None,
-    labels: Annotated[Path | None, typer.Option(help="Label of each document, one per line.")] = None,
     reference: Annotated[
-        Path | None, typer.Option(help="Public corpus in which coherence is counted; read like --corpus.")
+        Path | None,
+        typer.Option(
+            help="Public corpus in which coherence is counted; its texts are read like those of CORPUS."
+        ),
     ] = None,
     reference_is_public: Annotated[
         bool, typer.Option("--reference-is-public", help="Say that the reference corpus is public.")
     ] = False,
-    reference_name: Annotated[
-        str | None, typer.Option(help="What to call the reference; by default its file name.")
-    ] = None,
-    reference_format: Annotated[
-        str | None, typer.Option(help="Format of the reference; found from its name.")
-    ] = None,
-    reference_text: Annotated[
-        str | None, typer.Option(help="Field that holds its text (JSON Lines, CSV).")
-    ] = None,
-    reference_vocabulary: Annotated[
-        Path | None, typer.Option(help="The word of each of its columns, one per line (counts).")
-    ] = None,
     word_vectors: WordVectorFile = None,
     epsilon: Annotated[
         float | None,
@@ -74,15 +67,12 @@ def evaluate(
     ] = None,
     delta: Delta = 1e-6,
     person: Person = None,
-    unit_name: UnitName = None,
     ledger: Annotated[
         Path | None,
         typer.Option(help="With --epsilon: file that keeps the budget, such as that of the topics."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
-    top: Annotated[int, typer.Option(min=2, help="Words of each topic that coherence looks at.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
-    threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -93,16 +83,13 @@ def evaluate(
     with noise, booked, for the report.
     """
     from discreet.cli.display import console, print_json, progress
-    from discreet.cli.small_releases import check_release_file
     from discreet.release import Release
 
-    exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
+    exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label}
     if epsilon is not None:
         _refuse_exact(exact)
-    elif not all(given is None for given in (ledger, out, person, unit_name)):
-        raise ParameterError(
-            "--ledger, --out, --person and --unit-name are for figures with noise; say --epsilon, too."
-        )
+    elif not all(given is None for given in (ledger, out, person)):
+        raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
     if out is not None:
         check_release_file(out, force=force)
     if reference is not None and not reference_is_public:
@@ -119,7 +106,6 @@ def evaluate(
             release,
             vocabulary=vocabulary,
             label=label,
-            labels=labels,
             person=person,
             callback=callback,
         )
@@ -127,27 +113,35 @@ def evaluate(
         if reference is not None:
             public = _read(
                 reference,
-                replace(how, file_format=reference_format, text=reference_text),
+                _for_reference(how, reference),
                 release,
-                vocabulary=reference_vocabulary,
+                vocabulary=None,
                 callback=callback,
             )
     if epsilon is not None:
-        book = (epsilon, delta, ledger, unit_name)
-        _measure_privately(release, held_out, book, out, threads, as_json, say, force=force)
+        book = (epsilon, delta, ledger)
+        _measure_privately(release, held_out, book, out, as_json, say, force=force)
         return
-    answer = _measure(release, held_out, seed, threads)
+    answer = _measure(release, held_out, seed)
     if word_vectors is not None:
-        answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed, threads)
+        answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed)
     if public is not None:
-        answer["reference"] = _coherence(release, public, reference_name or str(reference), top)
+        answer["reference"] = _coherence(release, public, str(reference))
     if held_out.labels is not None:
-        answer["labels"] = _labels(release, held_out, seed, threads)
+        answer["labels"] = _labels(release, held_out, seed)
     if as_json:
         print_json(answer)
     else:
         _show(answer)
     console().print(_PRIVATE)
+
+
+def _for_reference(how: TextOptions, reference: Path) -> TextOptions:
+    """Return how the reference is read: as the documents, where it holds texts."""
+    from discreet.corpus import TEXT_FORMATS, find_format
+
+    read = {name: value for name, value in how.read.items() if name != "format"}
+    return TextOptions(how.text, read) if find_format(reference) in TEXT_FORMATS else NOTHING_SAID
 
 
 def _refuse_exact(given: dict[str, Any]) -> None:
@@ -163,9 +157,8 @@ def _refuse_exact(given: dict[str, Any]) -> None:
 def _measure_privately(
     release: "Release",
     documents: "Corpus",
-    budget: tuple[float, float, Path | None, str | None],
+    budget: tuple[float, float, Path | None],
     out: Path | None,
-    threads: int,
     as_json: bool,
     say: "Console",
     *,
@@ -173,18 +166,15 @@ def _measure_privately(
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
-    from discreet.cli.small_releases import save_with_card
-    from discreet.privacy.units import check_unit_name
 
-    epsilon, delta, ledger, unit_name = budget
+    epsilon, delta, ledger = budget
     unit = "document" if documents.persons is None else "person"
-    check_unit_name(unit_name, unit)
+    called = name_of_unit(unit, None, release)
     if ledger is None:
-        called = name_of_unit(unit, unit_name, release)
         book = ledger_of_run(documents, epsilon, delta, unit, called)
     else:
-        book = open_ledger(ledger, epsilon, delta, unit, unit_name)
-    model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
+        book = open_ledger(ledger, epsilon, delta, unit, called)
+    model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=-1, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
         save_with_card(made, out, force=force)
@@ -207,7 +197,7 @@ def _measure_privately(
 def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._word_order import column_words
-    from discreet.cli.commands.convert import load
+    from discreet.cli.reading import load
     from discreet.corpus import TEXT_FORMATS
 
     known = how.format_of(path)
@@ -254,13 +244,13 @@ def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpu
     return matched, sizes
 
 
-def _measure(release: "Release", documents: "Corpus", seed: int, threads: int) -> dict[str, Any]:
+def _measure(release: "Release", documents: "Corpus", seed: int) -> dict[str, Any]:
     from discreet.evaluate import completion_perplexity, diversity, transductive_perplexity, unigram
 
     matched, sizes = _matched(release, documents, "--corpus")
     prior = _prior(release)
-    common: dict[str, Any] = {"doc_topic_prior": prior, "n_jobs": threads}
-    lone: dict[str, Any] = {"random_state": seed, "n_jobs": threads}
+    common: dict[str, Any] = {"doc_topic_prior": prior, "n_jobs": -1}
+    lone: dict[str, Any] = {"random_state": seed, "n_jobs": -1}
     answer: dict[str, Any] = {
         "guarantee": release.guarantee,
         "topics": len(release.topic_word),
@@ -278,9 +268,7 @@ def _measure(release: "Release", documents: "Corpus", seed: int, threads: int) -
     return answer
 
 
-def _public_alone(
-    release: "Release", documents: "Corpus", vectors: Path, seed: int, threads: int
-) -> dict[str, Any]:
+def _public_alone(release: "Release", documents: "Corpus", vectors: Path, seed: int) -> dict[str, Any]:
     """Measure what the vectors and the release's word frequencies give without its topics."""
     from discreet.evaluate import completion_perplexity, public_topics
 
@@ -291,7 +279,7 @@ def _public_alone(
     topics = public_topics(vectors, release.vocabulary, len(release.topic_word), release.word_weight)
     matched, _ = _matched(release, documents, "--corpus")
     perplexity = completion_perplexity(
-        topics, matched, doc_topic_prior=_prior(release), random_state=seed, n_jobs=threads
+        topics, matched, doc_topic_prior=_prior(release), random_state=seed, n_jobs=-1
     )
     return {"completion_perplexity": perplexity, "word_vectors": vectors.name}
 
@@ -301,20 +289,20 @@ def _prior(release: "Release") -> float:
     return float(value) if isinstance(value, int | float) and value > 0 else 0.1
 
 
-def _coherence(release: "Release", public: "Corpus", name: str, top: int) -> dict[str, Any]:
+def _coherence(release: "Release", public: "Corpus", name: str) -> dict[str, Any]:
     from discreet.evaluate import coherence_npmi, coherence_umass
 
     matched, sizes = _matched(release, public, "--reference")
     return {
         "name": name,
         **sizes,
-        "top": top,
-        "coherence_npmi": coherence_npmi(release.topic_word, matched, top=top),
-        "coherence_umass": coherence_umass(release.topic_word, matched, top=top),
+        "top": _TOP,
+        "coherence_npmi": coherence_npmi(release.topic_word, matched, top=_TOP),
+        "coherence_umass": coherence_umass(release.topic_word, matched, top=_TOP),
     }
 
 
-def _labels(release: "Release", documents: "Corpus", seed: int, threads: int) -> dict[str, Any]:
+def _labels(release: "Release", documents: "Corpus", seed: int) -> dict[str, Any]:
     import dataclasses
 
     from discreet.evaluate import classification_report
@@ -329,7 +317,7 @@ def _labels(release: "Release", documents: "Corpus", seed: int, threads: int) ->
         test,
         test.labels,
         doc_topic_prior=_prior(release),
-        n_jobs=threads,
+        n_jobs=-1,
     )
     return {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
 

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Force, PublicWords, Quiet, Seed, check_output_file
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.options import (
+    NOTHING_SAID,
+    Force,
+    PublicWords,
+    Quiet,
+    Seed,
+    TextOptions,
+    check_output_file,
+    reads_texts,
+)
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ class Per(StrEnum):
 
 # A document that is left out for what it says would tell something by its silence. And one word of a text must be one
 # word of the vocabulary: of a text's runs of two words, one word of it changes four.
-@reads_texts("skip_empty", "ngrams", "phrases")
+@reads_texts("skip_empty", "ngram_range", "phrases", "lowercase", "persons", "labels")
 def perturb(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
@@ -223,7 +231,9 @@ def say_unreachable(
         more = f" and {len(never) - _SHOWN_WORDS:,} more" if len(never) > _SHOWN_WORDS else ""
         shown = f" {', '.join(map(_line, never[:_SHOWN_WORDS]))}{more};"
     options = (
-        "--token-pattern, --stop-words, --ngrams, --phrases" if runs else "--token-pattern, --stop-words"
+        "--read token_pattern=, stop_words=, ngram_range=, phrases="
+        if runs
+        else "--read token_pattern=, stop_words="
     )
     how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
@@ -232,9 +242,9 @@ def say_unreachable(
         an, kind = ("an", "English stop word") if lists == ["english"] else ("a", "stop word")
         every = stopped == len(never)
         if stopped > 1:
-            why = f"{'they' if every else f'{stopped:,} of them'} are {kind}s; --stop-words none keeps them."
+            why = f"{'they' if every else f'{stopped:,} of them'} are {kind}s; --read stop_words=none keeps them."
         else:
-            why = f"{'it' if every else '1 of them'} is {an} {kind}; --stop-words none keeps it."
+            why = f"{'it' if every else '1 of them'} is {an} {kind}; --read stop_words=none keeps it."
         how = why if every else f"{why} For the others: {how}"
     say.print(
         f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "

@@ -5,23 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.details import Contact, Owner, Period, Title, today, with_details
-from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for, show_shards
-from discreet.cli.groups import (
-    Disjoint,
-    End,
-    Every,
-    Groups,
-    PrivateGroups,
-    Start,
-    Unlisted,
-    check_field,
-    fields_of,
-    labels_of,
-    shares_of,
-)
-from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
+from discreet.cli.engine import TlsFolder, Workers, engine_for, show_shards
+from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit, open_ledger, save_with_card
 from discreet.cli.options import (
+    NOT_OF_A_RELEASE,
+    NOTHING_SAID,
+    About,
+    CorpusArgument,
     Delta,
     Force,
     Model,
@@ -29,22 +19,41 @@ from discreet.cli.options import (
     Person,
     Quiet,
     Seed,
-    Threads,
-    UnitName,
-    check_output_file,
+    Set,
+    TextOptions,
+    named_values,
+    reads_texts,
+    today,
+    with_details,
 )
-from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.shares import (
+    End,
+    Every,
+    Groups,
+    PrivateGroups,
+    Start,
+    check_field,
+    cost_of_topics,
+    fields_of,
+    labels_of,
+    shares_of,
+    show_shares,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from discreet.release import Release
 
 __all__ = ["prevalence"]
 
+#: What ``--set`` names.
+_OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
-@reads_texts(*NEW_WORDS)
+
+@reads_texts(*NOT_OF_A_RELEASE)
 def prevalence(
     model: Model,
-    corpus: Annotated[Path, typer.Option(help="File that holds the private documents.")],
+    corpus: CorpusArgument,
     by: Annotated[
         str,
         typer.Option(help="Field of each document's group, or its date with --every; ward,date: both."),
@@ -54,15 +63,12 @@ def prevalence(
     every: Every = None,
     start: Start = None,
     end: End = None,
-    disjoint: Disjoint = False,
     private_groups: PrivateGroups = False,
-    unlisted: Unlisted = None,
     epsilon: Annotated[
         float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
     ] = 0.25,
     delta: Delta = 1e-6,
     person: Person = None,
-    unit_name: UnitName = None,
     how: TextOptions = NOTHING_SAID,
     ledger: Annotated[
         Path | None,
@@ -70,14 +76,10 @@ def prevalence(
     ] = None,
     report: PageFile = None,
     table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
-    title: Title = None,
-    owner: Owner = None,
-    contact: Contact = None,
-    period: Period = None,
+    settings: Set = None,
+    about: About = None,
     seed: Seed = None,
-    threads: Threads = -1,
     workers: Workers = None,
-    scheduler: Scheduler = None,
     tls: TlsFolder = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -88,17 +90,14 @@ def prevalence(
     may leave.
     """
     from discreet.cli.display import console, print_guarantee, progress
-    from discreet.cli.shards import open_shards
-    from discreet.cli.shares_shown import cost_of_topics, show_shares, write_table
-    from discreet.cli.small_releases import check_release_file, save_with_card
+    from discreet.cli.reading import open_shards
     from discreet.corpus import read_corpus
-    from discreet.privacy.units import check_unit_name
     from discreet.release import Release
 
     check_release_file(out, force=force)
-    for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
-        if path is not None:
-            check_output_file(path, (suffix,), option=option, force=force)
+    others = named_values(
+        settings, ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight"), "--set"
+    )
     known = how.format_of(corpus)
     fields = fields_of(by, groups, every)
     check_field(corpus, known, by)
@@ -108,9 +107,8 @@ def prevalence(
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
-    check_unit_name(unit_name, unit)
-    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, unit_name)
-    called = name_of_unit(unit, unit_name, release)
+    called = name_of_unit(unit, None, release)
+    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, called)
     shares = shares_of(
         release,
         groups,
@@ -121,38 +119,31 @@ def prevalence(
         privacy_unit=unit,
         start=start,
         end=end,
-        division=by if disjoint else None,
-        unlisted=unlisted,
         random_state=seed,
-        n_jobs=threads,
+        n_jobs=-1,
         ledger=book,
+        **others,
     )
     say = console(quiet=quiet)
     source = "the shards' persons" if person is None else f"field {person!r}"
     named = called if book is None else book.unit_name
     say.print(_promise(release, source if owned else None, named), markup=False)
     with (
-        engine_for(workers, scheduler, tls, sharded=known == "shards") as engine,
+        engine_for(workers, tls, sharded=known == "shards") as engine,
         progress(quiet=quiet) as callback,
     ):
         if documents is None:
             documents = read_corpus(
                 corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
             )
-        going = show_shards(engine, threads, callback, sharded=known == "shards")
+        going = show_shards(engine, -1, callback, sharded=known == "shards")
         if book is None:
             book = ledger_of_run(documents, epsilon, delta, unit, called)
         shares.set_params(callback=callback, engine=going, ledger=book)
         labels = labels_of(documents, fields, corpus, known, options)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
-    made = with_details(
-        shares.release_,
-        title=title,
-        owner=owner,
-        contact=contact,
-        period=period,
-        date=today() if seed is None else None,  # a seeded run gives the same bytes on any day
-    )
+    # A seeded run gives the same bytes on any day.
+    made = with_details(shares.release_, about, today() if seed is None else None)
     written = save_with_card(made, out, force=force)
     if report is not None:
         made.to_html(report)

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from discreet.cli.commands.transform import read_for
-from discreet.cli.options import Model, Threads
-from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.options import (
+    NOT_OF_A_RELEASE,
+    NOTHING_SAID,
+    CorpusArgument,
+    Model,
+    TextOptions,
+    reads_texts,
+)
 from discreet.errors import CorpusError, ReleaseError
 
 if TYPE_CHECKING:
@@ -24,26 +29,27 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _MARK = "PRIVATE | "
+#: Characters that are shown of a document.
+_LONGEST = 1500
 
 
-@reads_texts(*NEW_WORDS)
+@reads_texts(*NOT_OF_A_RELEASE)
 def read(
     model: Model,
-    corpus: Annotated[Path, typer.Option(help="File or folder that holds the private documents.")],
+    corpus: CorpusArgument,
     topic: Annotated[int, typer.Option(min=0, help="Number of the topic.")],
     documents: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents to show.")] = 5,
     least_words: Annotated[
         int, typer.Option(min=1, help="Leave out documents with fewer words of the model.")
     ] = 10,
-    characters: Annotated[int, typer.Option(min=1, help="Most characters of each document.")] = 1500,
     how: TextOptions = NOTHING_SAID,
-    threads: Threads = -1,
 ) -> None:
     """Print the documents in which a topic is strongest. Local only: this is private text, marked in every line.
 
     No promise covers what is shown. Whoever names a topic or drops words after reading here has used the texts: the
     release's promise does not cover that choice.
     """
+    from discreet.cli.reading import read_for
     from discreet.corpus import TEXT_FORMATS
     from discreet.release import Release
 
@@ -53,14 +59,14 @@ def read(
         raise ReleaseError(f"--topic must be from 0 to {n_topics - 1}, but is {topic}.")
     known = how.format_of(corpus)
     if known not in TEXT_FORMATS:
-        raise CorpusError("this file holds counts, not texts to read; name the file of texts: --corpus.")
+        raise CorpusError("this file holds counts, not texts to read; name the file of texts.")
     options = how.options(known, stop_words=None, release=release)
     found = read_for(release, corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()
-    shares = release.transform(found.counts, n_jobs=threads)[:, topic]
+    shares = release.transform(found.counts, n_jobs=-1)[:, topic]
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
-    texts = _texts(release, corpus, known, chosen, len(shares), characters, options)
+    texts = _texts(release, corpus, known, chosen, len(shares), options)
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
@@ -89,10 +95,10 @@ def _texts(
     known: str,
     chosen: list[int],
     n_documents: int,
-    characters: int,
     options: dict[str, Any],
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
+    from discreet.cli.reading import read_for
     from discreet.corpus import Tokenizer
 
     kept: dict[int, str] = {}
@@ -102,7 +108,7 @@ def _texts(
         """See every text, in the order of the documents, and count none of its words."""
         number = next(seen)
         if number in wanted:
-            kept[number] = text if len(text) <= characters else text[:characters] + " \u2026"
+            kept[number] = text if len(text) <= _LONGEST else text[:_LONGEST] + " \u2026"
         return []
 
     read_for(release, corpus, known, **(options | {"tokenizer": Tokenizer(tokenizer=keep, lowercase=False)}))

@@ -9,8 +9,17 @@ import typer
 
 from discreet._files import write_whole
 from discreet._lists import list_lines, read_list
-from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
-from discreet.cli.options import Model, Quiet, ReportFile, check_output_file, check_output_folder
+from discreet.cli.ledgers import check_release_file, save_with_card
+from discreet.cli.options import (
+    About,
+    Model,
+    Quiet,
+    ReportFile,
+    check_output_file,
+    check_output_folder,
+    today,
+    with_details,
+)
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
@@ -37,19 +46,9 @@ def review(
     names: Annotated[
         Path | None, typer.Option(help="Public list of names to look for, such as the staff list.")
     ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            help="Language of the words, or several: en,es (needs wordfreq); by default those of the release, or en."
-        ),
-    ] = None,
     by: Annotated[str | None, typer.Option(help="Who reviewed it, for card and report.")] = None,
     note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
-    title: Title = None,
-    owner: Owner = None,
-    contact: Contact = None,
-    period: Period = None,
-    other_spending: OtherSpending = None,
+    about: About = None,
     report: ReportFile = None,
     shares: Annotated[
         Path | None,
@@ -58,7 +57,6 @@ def review(
         ),
     ] = None,
     shares_out: Annotated[Path | None, typer.Option(help="New file for the reviewed shares: .json.")] = None,
-    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Suspicious words to show.")] = _PAGE,
     ask: Annotated[
         bool | None,
         typer.Option("--ask/--no-ask", help="Ask what to do; the default where no option says it."),
@@ -71,7 +69,6 @@ def review(
     Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy.
     """
     from discreet.cli.display import console, print_json
-    from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.release import Release
     from discreet.release.edits import apply, details_that_hold, parse, reviewed_shares, word_in_line
     from discreet.report.look_alikes import look_alikes
@@ -93,9 +90,7 @@ def review(
     of_groups = None if shares is None else _shares_of(release, shares)
     lines = [] if edits is None else list_lines(edits, "--edits")
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
-    suspects = suspicious_words(
-        release, flagged=() if names is None else read_list(names, "--names"), language=language
-    )
+    suspects = suspicious_words(release, flagged=() if names is None else read_list(names, "--names"))
     if as_json:
         print_json([suspect._asdict() for suspect in suspects])
         return
@@ -107,9 +102,9 @@ def review(
     if ask is None:
         ask = not lines and by is None and sys.stdin.isatty() and not quiet
     if not lines or ask:
-        _show(suspects, words, say)
+        _show(suspects, _PAGE, say)
     if ask:
-        lines += _questions(release, suspects, words, say)
+        lines += _questions(release, suspects, _PAGE, say)
         by = by or typer.prompt("Who reviewed it (for the card)", err=True)
         out = out or Path(typer.prompt("New folder for the reviewed release", err=True))
         check_output_folder(out)
@@ -125,9 +120,7 @@ def review(
     reviewed = reviewed.with_review(
         by or "somebody who gave no name", on=None if release.reproducible else today(), note=note
     )
-    reviewed = with_details(
-        reviewed, title=title, owner=owner, contact=contact, period=period, other_spending=other_spending
-    )
+    reviewed = with_details(reviewed, about)
     if of_groups is not None:  # before anything is written: what cannot be done is refused whole
         of_groups = reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon, PublicWords
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.options import NOTHING_SAID, Delta, Epsilon, PublicWords, TextOptions, reads_texts
 from discreet.errors import ParameterError
 
 __all__ = ["app"]
@@ -37,7 +36,7 @@ def package() -> None:
 
 
 @app.command()
-@reads_texts()
+@reads_texts("lowercase", "persons", "labels")
 def serve(
     counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
     vocabulary: PublicWords,

@@ -12,36 +12,36 @@ import typer
 from numpy.typing import NDArray
 
 from discreet._files import write_file
-from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
+from discreet.cli.engine import TlsFolder, Workers, engine_for
 from discreet.cli.options import (
+    NOT_OF_A_RELEASE,
+    NOTHING_SAID,
+    CorpusArgument,
     Force,
     Model,
     Quiet,
-    Threads,
+    TextOptions,
     check_output_file,
+    reads_texts,
 )
-from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus
-    from discreet.release import Release
+    pass
 
-__all__ = ["read_for", "transform"]
+__all__ = ["transform"]
 
 
-@reads_texts(*NEW_WORDS)
+@reads_texts(*NOT_OF_A_RELEASE)
 def transform(
     model: Model,
-    corpus: Annotated[Path, typer.Argument(help="File or folder that holds the new documents.")],
+    corpus: CorpusArgument,
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     how: TextOptions = NOTHING_SAID,
     identifier: Annotated[
         str | None, typer.Option("--id", help="Field that names each document; copied to the output.")
     ] = None,
-    threads: Threads = -1,
     workers: Workers = None,
-    scheduler: Scheduler = None,
     tls: TlsFolder = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -52,9 +52,8 @@ def transform(
     need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
     describes the new documents one by one and is as private as they are.
     """
-    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
-    from discreet.cli.shards import open_shards
+    from discreet.cli.reading import open_shards, read_for, say_skipped
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
@@ -65,13 +64,13 @@ def transform(
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": identifier}
     say = console(quiet=quiet)
-    with engine_for(workers, scheduler, tls, sharded=known == "shards") as engine:
+    with engine_for(workers, tls, sharded=known == "shards") as engine:
         if known == "shards":
             shards, _ = open_shards(corpus, known, **options)
-            written = write_shares(release.transform_shards(shards, n_jobs=threads, engine=engine), out)
+            written = write_shares(release.transform_shards(shards, n_jobs=-1, engine=engine), out)
         else:
             documents = read_for(release, corpus, known, **options)
-            shares = release.transform(documents.counts, n_jobs=threads)
+            shares = release.transform(documents.counts, n_jobs=-1)
             named = None if identifier is None or documents.labels is None else documents.labels.tolist()
             written = write_shares([shares], out, None if named is None else (str(identifier), named))
             say_skipped(documents, say)
@@ -81,21 +80,6 @@ def transform(
             "Rows are in the order of the shards, which need not be that of the files they were made of."
         )
     console().print("These shares describe the new documents; the release's guarantee does not cover them.")
-
-
-def read_for(
-    release: "Release",
-    corpus: Path,
-    file_format: str | None,
-    **options: Any,
-) -> "Corpus":
-    """Read documents with the words of a release."""
-    from discreet.corpus import read_corpus
-
-    options["vocabulary"] = release.vocabulary
-    return read_corpus(
-        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
-    )
 
 
 def write_shares(

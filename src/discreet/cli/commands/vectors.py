@@ -1,12 +1,11 @@
 """`discreet vectors`: cut a large file of word vectors down to the words that are needed."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Force, Quiet, check_output_file
+from discreet.cli.options import Force, check_output_file
 
 __all__ = ["vectors"]
 
@@ -14,15 +13,11 @@ __all__ = ["vectors"]
 def vectors(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="GloVe, word2vec (text or binary), fastText .vec, or .npz; gzip too."
-        ),
+        typer.Argument(metavar="FILE", help="GloVe, word2vec as text, fastText .vec, or .npz; gzip too."),
     ],
     words: Annotated[Path, typer.Option(help="Public list of the words to keep, one per line.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz.")],
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
-    quiet: Quiet = False,
 ) -> None:
     """Cut public word vectors down to a list of words.
 
@@ -37,18 +32,7 @@ def vectors(
     listed = load_vocabulary(words)
     found = match_vectors(source, listed)
     write_vectors(out, listed, found)
-    answer = {
-        "words": len(listed),
-        "found": found.n_found,
-        "in_another_spelling": found.n_respelt,
-        "dimensions": found.vectors.shape[1],
-        "source_digest": f"sha256:{found.digest}",
-        "digest": f"sha256:{file_digest(out)}",
-    }
-    if as_json:
-        typer.echo(json.dumps(answer, indent=1))
-        return
-    say = console(quiet=quiet)
+    say = console()
     say.print(f"{found.coverage} have a vector of {found.vectors.shape[1]} numbers in {source.name}.")
     say.print(f"{source.name} sha256:{found.digest}")
-    say.print(f"{out.name} {answer['digest']}")
+    say.print(f"{out.name} sha256:{file_digest(out)}")

@@ -1,18 +1,18 @@
-"""`discreet report`: one offline HTML file that shows a release."""
+"""`discreet report`, `discreet topics`, `discreet compare`: ways to look at a release; they cost nothing."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.cli.options import Force, check_output_file
+from discreet.cli.options import Force, Model, PageFile, Words, check_output_file
 from discreet.errors import ReleaseError
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
 
-__all__ = ["report"]
+__all__ = ["compare", "report", "topics"]
 
 
 def report(
@@ -56,7 +56,7 @@ def report(
 def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | None, *, force: bool) -> None:
     """Show shares that were released: nothing is read anew, and nothing spent."""
     from discreet.cli.display import console
-    from discreet.cli.shares_shown import show_shares, write_table
+    from discreet.cli.shares import show_shares, write_table
     from discreet.release.prevalence import PrevalenceRelease
 
     if beside is not None:
@@ -80,3 +80,58 @@ def _read(path: Path) -> "AuditReport":
         return AuditReport.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise ReleaseError(f"{path} is not an audit: make one by `discreet audit --json`.") from None
+
+
+def topics(
+    model: Model,
+    words: Words = 10,
+    by: Annotated[
+        str, typer.Option(help="Order of the words: probability, or lift (words rare elsewhere move up).")
+    ] = "probability",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print the topics of a release, and its guarantee."""
+    from rich.console import Console
+
+    from discreet.cli.display import print_json, print_topics, whole_words
+    from discreet.release import Release
+
+    if by not in ("probability", "lift"):
+        raise ReleaseError(f"--by must be probability or lift, but is {by!r}.")
+    order: Literal["probability", "lift"] = "lift" if by == "lift" else "probability"
+    release = Release.load(model)
+    if as_json:
+        answer = {"guarantee": release.guarantee, "topics": release.top_words(words, by=order)}
+        print_json(answer)
+        return
+    out = whole_words(Console(highlight=False))
+    print_topics(release, words, out, by=order)
+    out.print()
+    out.print(release.guarantee, markup=False)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of a saved release, usually the earlier one.")],
+    second: Annotated[Path, typer.Argument(help="Folder of the other.")],
+    out: PageFile = None,
+    force: Force = False,
+) -> None:
+    """Match the topics of two releases; say what grew, what vanished, and what noise alone explains.
+
+    Computed from the releases alone, so it costs no privacy.
+    """
+    from rich.console import Console
+
+    from discreet.cli.display import print_comparison, whole_words
+    from discreet.release import Release
+    from discreet.report.compare import comparison
+
+    if out is not None:
+        check_output_file(out, (".html",), force=force)
+    found = comparison.compare(Release.load(first), Release.load(second))
+    if out is not None:
+        short = (first.absolute().name, second.absolute().name)
+        found.to_html(out, names=short if short[0] != short[1] else (str(first), str(second)))
+    print_comparison(found, whole_words(Console(highlight=False)))
+    if out is not None:
+        typer.echo(f"wrote {out}")

@@ -1,0 +1,48 @@
+"""Ctrl-C: what was booked is said, and what to do; typer alone ends without a word."""
+
+import json
+
+import pytest
+
+from discreet import Ledger
+from discreet.cli.app import run
+
+
+@pytest.fixture
+def notes(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    rows = [{"text": "nurse ward bed"}, {"text": "storm coast law"}] * 300
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def fit(notes, *more):
+    line = ["fit", notes, "--epsilon", 20, "--topics", 2, "--out", notes.parent / "m", "--quiet", *more]
+    return run([str(part) for part in line])
+
+
+def test_what_was_booked_is_said(notes, tmp_path, monkeypatch, capsys):
+    book = tmp_path / "ledger.json"
+
+    def interrupted(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.central._fit_topics.count_booked", interrupted)  # after the booking
+    assert fit(notes, "--ledger", book) == 130
+    said = capsys.readouterr().err
+    assert "interrupted: no result was written." in said
+    assert f"{book} has booked 20 for this run, which stays spent" in said
+    assert "run the same command again" in said
+    assert Ledger.open(book).spent().epsilon == pytest.approx(20, rel=1e-3)
+    assert not (tmp_path / "m").exists()
+
+
+def test_where_nothing_was_booked_that_is_said(notes, tmp_path, monkeypatch, capsys):
+    def interrupted(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.central._fit_topics.book_together", interrupted)
+    assert fit(notes, "--ledger", tmp_path / "ledger.json") == 130
+    assert "Nothing was booked on" in capsys.readouterr().err
+    assert fit(notes) == 130
+    assert "No ledger in a file was open" in capsys.readouterr().err
