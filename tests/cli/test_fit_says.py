@@ -178,7 +178,7 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
     code, said = fit(capsys, notes, tmp_path / "model", *public)
     assert code == 0
     told = "2 words of the vocabulary can never be found in texts that are cut like this: "
-    cure = "are English stop words; --stop-words none keeps them."
+    cure = "are English stop words; --read stop_words=none keeps them."
     assert f"{told}call, interest; they {cure}" in " ".join(said.split())
     _, said = fit(capsys, notes, tmp_path / "unsaid", *public[:-1])  # who knows what the list was made of
     assert f"{told}they {cure}" in " ".join(said.split())
@@ -187,7 +187,7 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
     _, said = fit(capsys, notes, tmp_path / "many", *public)
     shown = ", ".join(["call", *many[:9]])
     assert (
-        f"{shown} and 2 more; 1 of them is an English stop word; --stop-words none keeps it. For"
+        f"{shown} and 2 more; 1 of them is an English stop word; --read stop_words=none keeps it. For"
         in " ".join(said.split())
     )
     listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")
