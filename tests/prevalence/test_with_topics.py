@@ -174,7 +174,7 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
         (["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/north.txt"], "not among the 1 group"),
         (
             ["--by", "ward", "--shares", "{}/w.json", "--private-groups", "--set", "unlisted=error"],
-            "would tell of labels",
+            "'unlisted' is none of them",
         ),
     ],
 )

@@ -145,6 +145,7 @@ def fit(
     `discreet convert` writes them, are used.
     """
     from discreet.central import fit_topics
+    from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.reading import load, open_shards
     from discreet.corpus import ShardedCorpus
@@ -222,6 +223,8 @@ def fit(
     given["privacy_unit"] = "document" if documents.persons is None else "person"
     _say_what_comes(documents, beside, given, person, unit_name, vocabulary, options.get("tokenizer"), say)
     labels = labels_of(documents, fields, corpus, known, how.options(known)) if by is not None else None
+    if prevalence is not None:  # before the file of a ledger is made
+        check_labels(prevalence, documents, labels)
     book = _open_ledger(ledger, epsilon, delta, given["privacy_unit"], budget, unit_name)
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     if book is None and carried is None:
