@@ -63,6 +63,31 @@ def test_no_module_hides_a_public_name(room):
     assert json.loads(done.stdout) == []
 
 
+def test_few_modules_call_what_stands_above_them():
+    """Layers hold for imports; a name that is looked for later goes past them, so each is known here."""
+    found = {
+        str(file.relative_to(SOURCE)): re.findall(
+            r'later\("discreet\.([a-z_.]+)", "(\w+)"\)', file.read_text()
+        )
+        for file in SOURCE.rglob("*.py")
+        if "import later" in file.read_text()
+    }
+    assert found == {
+        "_sharding.py": [("engines.process", "ShardRunner")],
+        "release/numbers.py": [("report.card", "fit_card"), ("report.notebook", "numbers_html")],
+        "release/prevalence/record.py": [
+            ("report.card", "prevalence_card"),
+            ("report.prevalence_page", "prevalence_page"),
+        ],
+        "release/release.py": [
+            ("report.card", "card"),
+            ("report.page", "report"),
+            ("report.notebook", "release_html"),
+            ("audit", "roc_svg"),
+        ],
+    }
+
+
 def test_no_circle_of_imports():
     graph = grimp.build_graph("discreet", exclude_type_checking_imports=True)
     left = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}

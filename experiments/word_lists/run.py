@@ -4,7 +4,7 @@
     python experiments/word_lists/run.py tables lists.csv      # Markdown
 
 At place s words stand in order of log p(w|k) - (1 - s) log p(w): 1 is by probability, 0 by lift. Where the slider
-starts (`discreet.report.listing`) was chosen on the corpora of CHOSEN_ON, two of them also with fewer and shorter
+starts (`discreet.report.page`) was chosen on the corpora of CHOSEN_ON, two of them also with fewer and shorter
 texts; those of CONFIRMED were run once, after. NPMI is taken in the texts of the fit, and for cut ones also in all
 texts, uncut. K = 20, delta = 1e-5, the 2,000 words in most documents as a public vocabulary, seed 0. Exact measures
 of the texts: for research, not for release.
@@ -29,7 +29,7 @@ from discreet import PrivateLDA
 from discreet.corpus import match_vectors
 from discreet.errors import WeakForecastWarning
 from discreet.evaluate import coherence_npmi
-from discreet.report.listing import starting_place
+from discreet.report.page import starting_place
 
 CHOSEN_ON = ("20newsgroups", "reuters21578", "enron-spam", "kos", "pheme")
 CONFIRMED = ("nyt", "sotu", "nips-papers", "tweets-emoji", "tweetrumors")

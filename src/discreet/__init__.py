@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from discreet._lazy import lazy_names
 from discreet._version import __version__
-from discreet._wiring import connect
 from discreet.errors import (
     BudgetExceeded,
     CorpusError,
@@ -18,9 +17,6 @@ from discreet.errors import (
     PrivacyError,
     ReleaseError,
 )
-
-connect()  # a release must not know of its report, nor a model of engines
-del connect
 
 if TYPE_CHECKING:
     from discreet import (
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
     from discreet.local import LocalLDA, StreamingLocalLDA, WholeDocumentLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
-    from discreet.report.compare.comparison import compare
+    from discreet.report.comparison import compare
 
 _HOMES = {
     "discreet._progress": ("show_progress",),
@@ -71,7 +67,7 @@ _HOMES = {
     "discreet.local": ("LocalLDA", "StreamingLocalLDA", "WholeDocumentLDA"),
     "discreet.privacy": ("Ledger",),
     "discreet.release": ("Release",),
-    "discreet.report.compare.comparison": ("compare",),
+    "discreet.report.comparison": ("compare",),
 }
 _ROOMS = (
     "audit",

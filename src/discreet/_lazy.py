@@ -1,11 +1,24 @@
-"""Public names that load on first use, so that importing a room imports neither numba nor dp_accounting."""
+"""What loads on first use, so that importing a room imports neither numba nor dp_accounting, nor a room above it."""
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["later", "lazy_names"]
+
+
+def later(home: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module, which is looked for when it is first called.
+
+    For the few calls that go up or aside: a release is shown by the room of reports, which stands on releases, and
+    models go through shards by engines, of which their floor knows nothing.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(home), name)(*args, **kwargs)
+
+    return call
 
 
 def lazy_names(

@@ -1,24 +1,13 @@
-"""Going through shards, for rooms that must not know those of shards and engines: filled in by the package's root."""
+"""Corpora in shards, for rooms that must not know those of shards and engines."""
 
-from collections.abc import Callable
 from typing import Any, TypeGuard
 
-__all__ = ["is_sharded", "sharding"]
+from discreet._lazy import later
 
+__all__ = ["is_sharded", "run_over_shards"]
 
-class _Sharding:
-    """One function; :mod:`discreet` names it, and loads it when it is first called.
-
-    Attributes
-    ----------
-    through : callable
-        ``through(shards, read, engine, n_jobs)``, as :class:`discreet.engines.process.ShardRunner`.
-    """
-
-    through: Callable[..., Any]
-
-
-sharding = _Sharding()
+#: ``run_over_shards(shards, read, engine, n_jobs)``: :class:`discreet.engines.process.ShardRunner`.
+run_over_shards = later("discreet.engines.process", "ShardRunner")
 
 
 def is_sharded(X: Any) -> TypeGuard[Any]:

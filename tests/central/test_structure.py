@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from discreet import PrivateLDA
 from discreet.central.forecast import Structure, structure
 from discreet.errors import WeakForecastWarning
-from discreet.report.noisy_topics import forecast_told, weak_verdict
-from discreet.report.plain_words import questions
+from discreet.report.plain_words import forecast_told, questions, weak_verdict
 
 V, K = 240, 6
 

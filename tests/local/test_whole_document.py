@@ -17,9 +17,9 @@ from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy import CodebookChannel, SecureStream
-from discreet.report.cards.card import card
-from discreet.report.noisy_topics import weak_verdict
+from discreet.report.card import card
 from discreet.report.page import report as page
+from discreet.report.plain_words import weak_verdict
 
 # Models of few clients; a test of its own asks for the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:Learnability. weak")

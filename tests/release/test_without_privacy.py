@@ -11,7 +11,7 @@ from discreet.central.choose_n_topics import choose_n_topics_privately
 from discreet.cli.app import run
 from discreet.errors import PrivacyError
 from discreet.release import FitRelease, PrevalenceRelease, Release
-from discreet.report.compare.comparison import compare
+from discreet.report.comparison import compare
 from discreet.report.export import ldavis, write_csv
 
 WORDS = [f"w{number}" for number in range(20)]

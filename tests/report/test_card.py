@@ -14,7 +14,7 @@ from tests.report.test_noisy_topics import with_noise_topics
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
 from discreet.release import Release
-from discreet.report.cards.markdown import plain
+from discreet.report.card import plain
 
 
 def test_the_card_says_it_all():

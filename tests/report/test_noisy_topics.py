@@ -15,10 +15,9 @@ from discreet.cli.display import print_topics, whole_words
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
-from discreet.report.drawings.similarity import MOST_TOPICS, similarity_svg
-from discreet.report.noisy_topics import forecast_told, mostly_noise, noise_share, told
 from discreet.report.page import report
-from discreet.report.plain_words import questions
+from discreet.report.plain_words import forecast_told, mostly_noise, noise_share, questions, told
+from discreet.report.svg import MOST_TOPICS, similarity_svg
 
 WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
 

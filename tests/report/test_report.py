@@ -17,8 +17,8 @@ from tests.report.report_cases import HOSTILE, release
 
 from discreet.errors import ReleaseError
 from discreet.release import Release
-from discreet.report import listing as report_words
-from discreet.report.page import report, write_report
+from discreet.report import page as report_words
+from discreet.report.page import report
 
 
 class Elements(HTMLParser):
@@ -341,13 +341,13 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space left"):
-        write_report("new", path)
+        release().to_html(path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_paths_that_cannot_be_written_are_named(tmp_path):
     with pytest.raises(ReleaseError, match="is a folder; name a file in it"):
-        write_report("page", tmp_path)
+        release().to_html(tmp_path)
     with pytest.raises(ReleaseError, match="does not exist; make it first"):
-        write_report("page", tmp_path / "nowhere" / "report.html")
+        release().to_html(tmp_path / "nowhere" / "report.html")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.report.drawings import map as topic_map
+from discreet.report import svg as topic_map
 
 
 def topics(n_topics, n_words=40, seed=0, sharpness=0.2):

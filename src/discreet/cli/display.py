@@ -19,9 +19,9 @@ from discreet._progress import Callback
 from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease
-from discreet.report.compare.comparison import Comparison
-from discreet.report.noisy_topics import mostly_noise
-from discreet.report.noisy_topics import told as noise_told
+from discreet.report.comparison import Comparison
+from discreet.report.plain_words import mostly_noise
+from discreet.report.plain_words import told as noise_told
 from discreet.report.wording import shown
 
 __all__ = [

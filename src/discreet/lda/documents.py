@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._articles import kind_of
 from discreet._numbers import as_numbers
-from discreet._sharding import sharding
+from discreet._sharding import run_over_shards
 from discreet._sparse import inside_its_shape
 from discreet._validate import collect, shown, whole
 from discreet._word_order import column_order, in_order, names_of
@@ -212,7 +212,7 @@ def open_shards(
             f"X has {corpus.n_words} features, but {n_words} words are expected: count with the vocabulary of the "
             "topics."
         )
-    return sharding.through(corpus.shards, partial(_read_shard, order), engine, n_jobs)
+    return run_over_shards(corpus.shards, partial(_read_shard, order), engine, n_jobs)
 
 
 def _read_shard(order: list[int] | None, shard: Any) -> Part:

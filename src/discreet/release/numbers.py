@@ -32,7 +32,7 @@ from scipy.special import ndtri
 
 from discreet._articles import kind_of
 from discreet._files import write_whole
-from discreet._presenter import presenter
+from discreet._lazy import later
 from discreet._validate import Rule, is_number, is_whole, number, shown
 from discreet._version import __version__
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal, ReleaseError
@@ -67,6 +67,9 @@ __all__ = [
     "public_settings",
     "save",
 ]
+
+_fit_card = later("discreet.report.card", "fit_card")
+_numbers_html = later("discreet.report.notebook", "numbers_html")
 
 #: What a setting can be.
 Scalar = str | int | float | bool
@@ -311,7 +314,7 @@ class NumbersRelease(Promised):
         return load(Path(path), cls)
 
     def _repr_html_(self) -> str:
-        return presenter.numbers_notebook(self)
+        return _numbers_html(self)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and content(self) == content(other)
@@ -599,7 +602,7 @@ class FitRelease(NumbersRelease):
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
-        return presenter.fit_card(self)
+        return _fit_card(self)
 
     def __repr__(self) -> str:
         return f"<FitRelease: gain {self.gain:.4f} nats a token; {self.ledger!r}>"

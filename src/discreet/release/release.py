@@ -27,9 +27,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._articles import kind_of
+from discreet._files import write_whole
 from discreet._first_words import first_words
+from discreet._lazy import later
 from discreet._numbers import COUNT_ITS_WORDS
-from discreet._presenter import presenter
 from discreet._sharding import is_sharded
 from discreet._tables import frame
 from discreet._word_order import in_order, known_words
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
     from discreet.release.numbers import FitRelease
 
 __all__ = ["STANDARD_DEVIATIONS", "Release", "ReleasedTopics", "topic_columns"]
+
+#: How a release is shown: by rooms above this one.
+_card = later("discreet.report.card", "card")
+_report = later("discreet.report.page", "report")
+_release_html = later("discreet.report.notebook", "release_html")
+_roc_svg = later("discreet.audit", "roc_svg")
 
 #: Above the noise is what is larger than this many of its standard deviations.
 STANDARD_DEVIATIONS = 2.0
@@ -255,7 +262,7 @@ class Release(Promised):
 
     def card(self) -> str:
         """Return the model card in Markdown."""
-        return presenter.card(self)
+        return _card(self)
 
     def to_html(
         self,
@@ -270,10 +277,10 @@ class Release(Promised):
         ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The file is
         then readable by its owner only; so is one with a fit without privacy.
         """
-        page = presenter.page(self, audit, fit)
+        page = _report(self, audit, "" if audit is None else _roc_svg(audit), fit)
         if path is not None:
             exact = fit is not None and fit.noise == 0
-            presenter.write_page(page, Path(path), secret=audit is not None or exact)
+            write_whole(page.encode(), Path(path), "the report", secret=audit is not None or exact)
         return page
 
     def __eq__(self, other: object) -> bool:
@@ -289,7 +296,7 @@ class Release(Promised):
         return f"<Release: {topics} topics, {words} words, {self.determinism}; {self.ledger!r}>"
 
     def _repr_html_(self) -> str:
-        return presenter.notebook(self)
+        return _release_html(self)
 
     def to_frame(self, n: int | None = None) -> Any:
         """Return the first n words of each topic, or all, as a frame: topic, name, rank, word, probability, noise."""

@@ -6,10 +6,10 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.report import export
-    from discreet.report.compare.comparison import Comparison
+    from discreet.report.comparison import Comparison
 
 _HOMES = {
-    "discreet.report.compare.comparison": ("Comparison",),
+    "discreet.report.comparison": ("Comparison",),
     "discreet.report.export": ("export",),
 }
 

@@ -28,7 +28,7 @@ from discreet._files import write_whole
 from discreet._validate import check, optional, whole
 from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.release import Release, topic_columns
-from discreet.report.drawings.map import distances, scale
+from discreet.report.svg import distances, scale
 from discreet.report.wording import for_spreadsheet
 
 __all__ = ["ldavis", "to_frame", "to_gensim", "write_csv", "write_ldavis"]

@@ -8,7 +8,7 @@ from discreet.release import details
 from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import Release
-from discreet.report.noisy_topics import mostly_noise
+from discreet.report.plain_words import mostly_noise
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, shown, words_origin
 
 __all__ = ["numbers_html", "release_html"]

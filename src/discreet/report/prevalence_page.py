@@ -23,8 +23,8 @@ from discreet.release.files import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
-from discreet.report.drawings.small_multiples import difference_chart, interval_chart, line_chart
-from discreet.report.pages import content_hash, part, template
+from discreet.report.page import content_hash, part, template
+from discreet.report.svg import difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
 __all__ = ["prevalence_page", "table_csv"]

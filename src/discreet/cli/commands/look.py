@@ -124,7 +124,7 @@ def compare(
 
     from discreet.cli.display import print_comparison, whole_words
     from discreet.release import Release
-    from discreet.report.compare import comparison
+    from discreet.report import comparison
 
     if out is not None:
         check_output_file(out, (".html",), force=force)

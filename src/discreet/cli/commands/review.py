@@ -71,8 +71,7 @@ def review(
     from discreet.cli.display import console, print_json
     from discreet.release import Release
     from discreet.release.edits import apply, details_that_hold, parse, reviewed_shares, word_in_line
-    from discreet.report.look_alikes import look_alikes
-    from discreet.report.suspicion import suspicious_words
+    from discreet.report.suspicion import look_alikes, suspicious_words
     from discreet.report.wording import shown
 
     if out is not None:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._articles import kind_of
-from discreet._presenter import presenter
+from discreet._files import write_whole
+from discreet._lazy import later
 from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
 
 __all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table", "table_of"]
+
+_prevalence_card = later("discreet.report.card", "prevalence_card")
+_prevalence_page = later("discreet.report.prevalence_page", "prevalence_page")
 
 #: What documents of no listed group are put into.
 OTHER = "other"
@@ -321,14 +325,14 @@ class PrevalenceRelease(NumbersRelease):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return a page to look at, offline; also write it to ``path`` where that is given."""
-        page = presenter.prevalence_page(self)
+        page = _prevalence_page(self)
         if path is not None:
-            presenter.write_page(page, Path(path), secret=False)
+            write_whole(page.encode(), Path(path), "the report")
         return page
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
-        return presenter.prevalence_card(self)
+        return _prevalence_card(self)
 
     def __repr__(self) -> str:
         size = f"{len(self.groups)} groups, {len(self.topics)} topics"

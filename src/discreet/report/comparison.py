@@ -1,10 +1,12 @@
 r"""Two releases side by side: which topics are the same, what grew, what vanished, and what noise alone would show.
 
+And a page of it, without script or network.
+
 Topics are held against each other by what sets them apart: the excess of their words over the words of all topics
 together, :math:`e_{kw} \propto (p(w|k) - p(w))_+`, over the words that both releases have. Two topics agree by
 :math:`\sum_w \min(e_{kw}, e'_{jw})`; pairs are chosen to agree most in sum (Kuhn, Munkres). A pair is one topic where
 the agreement is at least a half, less what noise alone takes away: on average :math:`1 / \sqrt{2 \pi}` of
-:func:`~discreet.report.noisy_topics.noise_share`, half of it from each. Topics that are mostly noise are left out.
+:func:`~discreet.report.explain.noise_share`, half of it from each. Topics that are mostly noise are left out.
 
 A topic's share is a sum of noisy cells, so its noise has standard deviation :math:`\pi_k \sqrt{\sum_w s_{kw}^2}`.
 That is the noise of the last round alone: training amplifies what came before, and two fits of one text differ by
@@ -34,11 +36,14 @@ from scipy.special import ndtri
 from discreet._files import write_whole
 from discreet._tables import frame
 from discreet.errors import ReleaseError
+from discreet.privacy.units import round_up
+from discreet.release.numbers import mark_of
 from discreet.release.release import Release
-from discreet.report.listing import list_words
-from discreet.report.noisy_topics import mostly_noise, noise_share, overall
+from discreet.report.page import content_hash, list_words, part, template
+from discreet.report.plain_words import mostly_noise, noise_share, overall
+from discreet.report.wording import epsilon_shown, shown
 
-__all__ = ["Comparison", "Pair", "compare"]
+__all__ = ["Comparison", "Pair", "compare", "comparison_page"]
 
 Floats = NDArray[np.float64]
 _SAME = 0.5
@@ -205,8 +210,6 @@ class Comparison:
         names : pair of str, optional
             What to call releases that have no title, or the same: their folders, say.
         """
-        from discreet.report.compare.page import comparison_page
-
         page = comparison_page(self, names)
         if path is not None:
             write_whole(page.encode(), Path(path), "the comparison")
@@ -368,3 +371,74 @@ def _alone(release: Release, shared: set[str]) -> tuple[str, ...]:
     weight = release.topic_word.max(0) if release.word_weight is None else release.word_weight
     order = np.argsort(-weight, kind="stable").tolist()
     return tuple(release.vocabulary[word] for word in order if release.vocabulary[word] not in shared)
+
+
+_ALONE_SHOWN = 40
+
+
+def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -> str:
+    """Return the page. The same comparison gives the same text."""
+    of_a, of_b = found.names()
+    style = part("prevalence.css")
+    largest = max(
+        [1e-12, *(share for pair in found.pairs for share in (pair.before, pair.after) if share is not None)]
+    )
+    page = template("comparison.html.j2").render(
+        style=style,
+        style_hash=content_hash(style),
+        titles=_titles(found, names),
+        clear=found.in_words(),
+        pairs=[_row(pair, of_a, of_b, largest) for pair in found.pairs],
+        told_noise=all(release.topic_word_noise is not None for release in (found.a, found.b)),
+        vanished=[(topic, of_a[topic]) for topic in found.vanished],
+        appeared=[(topic, of_b[topic]) for topic in found.appeared],
+        n_noisy=(len(found.noise_in_a), len(found.noise_in_b)),
+        n_shared=len(found.shared),
+        alone=[
+            (len(words), ", ".join(map(shown, words[:_ALONE_SHOWN])), len(words) > _ALONE_SHOWN)
+            for words in (found.only_a, found.only_b)
+        ],
+        promises=[_promise(release) for release in (found.a, found.b)],
+        unfit=[not release.may_leave for release in (found.a, found.b)],
+    )
+    return page if page.endswith("\n") else page + "\n"
+
+
+def _titles(found: "Comparison", names: tuple[str, str] | None) -> list[str]:
+    """Return what to call the two: by title, or by name; by both where they have one title."""
+    places = [shown(name) for name in names or ("the first", "the second")]
+    titles = [release.details.get("title") for release in (found.a, found.b)]
+    if titles[0] == titles[1] and titles[0] is not None:
+        return [f"{title} ({place})" for title, place in zip(titles, places, strict=True)]
+    return [title or place for title, place in zip(titles, places, strict=True)]
+
+
+def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict[str, Any]:
+    told = pair.before is not None and pair.after is not None
+    change = (pair.after or 0) - (pair.before or 0)
+    return {
+        "numbers": f"{pair.first} → {pair.second}",
+        "name": of_b[pair.second],
+        "was": of_a[pair.first] if of_a[pair.first] != of_b[pair.second] else None,
+        "agreement": f"{100 * pair.agreement:.0f} %",
+        "before": f"{100 * (pair.before or 0):.1f} %" if told else "not told",
+        "after": f"{100 * (pair.after or 0):.1f} %" if told else "not told",
+        "bar_before": round(100 * (pair.before or 0) / largest, 1),
+        "bar_after": round(100 * (pair.after or 0) / largest, 1),
+        "shade": "noise" if not pair.clear else "more2" if change > 0 else "less2",
+        "change": f"{100 * change:+.1f}" + (f" ± {200 * pair.noise:.1f}" if pair.noise is not None else ""),
+        "grew": ", ".join(map(shown, pair.grew)),
+        "fell": ", ".join(map(shown, pair.fell)),
+    }
+
+
+def _promise(release: Release) -> dict[str, Any]:
+    promise = release.promise
+    return {
+        "size": f"{len(release.topic_word)} topics, {len(release.vocabulary):,} words",
+        "epsilon": epsilon_shown(promise.epsilon),
+        "delta": round_up(promise.delta),
+        "unit": promise.called,
+        "review": release.review or "not reviewed",
+        "digest": mark_of(release),
+    }

@@ -1,0 +1,434 @@
+r"""Cards in Markdown for people: what a release is, what it promises and what was public.
+
+One for a release, one for shares of topics in groups, one for how well topics fit. Names, words, settings and purposes
+may come from anybody: no text from elsewhere becomes markup, a link or a direction of writing.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+from discreet._validate import is_number
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.units import large_delta, plural, round_up
+from discreet.release.details import DETAILS, details, is_detail
+from discreet.release.files import clean
+from discreet.release.numbers import FitRelease, NumbersRelease, Promised
+from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.release import Release
+from discreet.report.plain_words import forecast_told
+from discreet.report.wording import (
+    NOT_REVIEWED,
+    TOPICS_NOT_REVIEWED,
+    epsilon_shown,
+    promised,
+    reports_counted,
+    settings_told,
+    shown,
+    words_origin,
+)
+
+__all__ = [
+    "about",
+    "booked",
+    "card",
+    "fit_card",
+    "many",
+    "plain",
+    "prevalence_card",
+    "settings",
+    "table",
+    "warning",
+]
+
+#: What some reader of Markdown acts on, where it stands; all else is left as people write it.
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>|~$^{}@]"  # everywhere; an address with @ would become a link
+    r"|(?<![^\W_])_|_(?![^\W_])"  # inside n_topics it is a letter
+    r"|&(?=\#?\w+;)"  # &amp;
+    r"|:(?=//|[a-z][\w+-]*:)|(?<=[wW]{3})\."  # links, :smile:
+    r"|(?<!\S)\#"
+    r"|^[-+](?=\s)|^[-+=](?=[\s+=-]*$)"  # lists, lines under headings; --option is neither
+)
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+
+
+def warning(release: Promised, again: str) -> str:
+    """Say first what must not leave; ``again`` is how to make one that may."""
+    said = ""
+    if math.isinf(release.promise.epsilon):
+        said += f"**Without privacy, not for release.** {again} with an epsilon before anything leaves.\n\n"
+    if release.reproducible:
+        said += f"**Reproducible, not for release.** {again} without a seed before anything leaves.\n\n"
+    return said
+
+
+def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:
+    """Return what people said of a release; whom to write to may become a link."""
+    said = [(name, plain(text)) for name, text in details(release).items() if name != "title"]
+    return [(DETAILS[name], text.replace("\\@", "@") if name == "contact" else text) for name, text in said]
+
+
+def booked(release: Promised) -> str:
+    """Return the table of everything that stands on the ledger."""
+    return table(
+        ("for", "as"),
+        [(plain(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries],
+    )
+
+
+def settings(release: Promised, **said: str | None) -> str:
+    """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
+    public = {name: said.get(name) or value for name, value in settings_told(release).items()}
+    return table(
+        ("name", "value"),
+        [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
+    )
+
+
+def many(count: int, thing: str) -> str:
+    """Return a number of things."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
+    """Return a table of two columns, of text that is escaped already."""
+    lines = [
+        f"| {head[0]} | {head[1]} |",
+        "| --- | --- |",
+        *(f"| {left} | {right} |" for left, right in rows),
+    ]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return plain(value) if isinstance(value, str) else json.dumps(value)
+
+
+def plain(text: str) -> str:
+    """Escape text so that it stays text, on one line."""
+    line = _MARKUP.sub(r"\\\g<0>", " ".join(clean(text).split()))
+    return _NUMBERED.sub(r"\1\\\2", line)
+
+
+_WORDS = 10
+
+
+def card(release: Release) -> str:
+    """Return the card of a release. The same release gives the same text."""
+    promise = release.promise
+    topics, words = release.topic_word.shape
+    facts = [
+        ("unit", f"one {promise.called}"),
+        ("neighbours", promise.neighboring.replace("_", " ")),
+        ("epsilon", epsilon_shown(promise.epsilon)),
+        ("delta", round_up(promise.delta)),
+        *_large_delta(release),
+        ("found by", promise.accountant),
+        ("noise", release.determinism),
+        ("words", words_origin(release, plain)),
+        ("settings", "public"),
+        *_numbers(release),
+        *about(release),
+        ("review of the words", plain(release.review or NOT_REVIEWED)),
+    ]
+    listed = [
+        f"{topic}. {_called(name)}{', '.join(plain(shown(word)) for word in top)}"
+        for topic, (name, top) in enumerate(zip(release.topic_names, release.top_words(_WORDS), strict=True))
+    ]
+    title = release.details.get("title")
+    size = f"{many(topics, 'topic')}, {many(words, 'word')}"
+    return f"""# {f"A private topic model: {size}" if title is None else plain(shown(title))}
+
+{warning(release, "Fit again")}{release.guarantee}
+
+{attack_risk_of(promise, release.ledger.entries)}
+
+{table(("", ""), facts)}
+
+## What this is
+
+Topics found in a collection of private texts by latent Dirichlet allocation: each topic gives a probability to each of
+{many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
+`topic_word_noise`, where there is one, says how large the noise is in each cell.
+
+{_vectors(release)}## What was booked
+
+{booked(release)}
+
+## Settings
+
+{settings(release, forecast=forecast_told(release))}
+
+## Topics
+
+The {min(_WORDS, words)} most probable words of each.
+
+{chr(10).join(listed)}
+
+## Use
+
+```python
+from discreet import Release
+
+release = Release.load("path/to/this/folder")
+release.top_words(10)
+release.topic_word           # {topics} x {words}, rows sum to 1
+release.transform(counts)    # topics of other texts: as private as those texts
+```
+
+`vocabulary.txt` names the columns, one word a line.
+"""
+
+
+def _called(name: str | None) -> str:
+    return "" if name is None else f"**{plain(shown(name))}**: "
+
+
+def _may_leave(release: Release) -> str:
+    unit = release.promise.called
+    if math.isinf(release.promise.epsilon):
+        return f"It was fitted without privacy, and may tell of any single {unit}: do not publish it."
+    return (
+        f"Everything in this folder is covered by the promise above, which limits what it can tell of a single {unit}, "
+        f"and says how far: {promised(release)}"
+    )
+
+
+def _large_delta(release: Release) -> list[tuple[str, str]]:
+    """Warn where delta allows to publish units as they are."""
+    promise = release.promise
+    said = large_delta(promise.delta, release.n_units_noisy, promise.called)
+    return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**delta {said}**")]
+
+
+def _numbers(release: Release) -> list[tuple[str, str]]:
+    """How many units and reports there were, as far as that is told."""
+    units, reports = plural(release.promise.called), reports_counted(release)
+    told = [("number of reports", reports)] if reports else []
+    if release.n_units_noisy is not None:
+        noisy = f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
+        return [(f"number of {units}", noisy), *told]
+    return told if told and units == "reports" else [(f"number of {units}", "not released"), *told]
+
+
+def _vectors(release: Release) -> str:
+    """Say what was assumed of public word vectors, where some were used."""
+    public = release.configuration
+    if "word_vectors" not in public:
+        return ""
+    name, digest, coverage, alone, used = (
+        plain(str(public.get(f"word_vectors{part}", "")))
+        for part in ("", "_digest", "_coverage", "_alone", "_used")
+    )
+    called = f"the public word vectors {name} ({digest}), which hold {coverage}"
+    said = f"The topics lean on {called}.{f' They were used {used}.' if used else ''}"
+    if used.startswith("not at all: "):
+        said = f"T{called[1:]}, were given, but not used: {used.removeprefix('not at all: ')}."
+    return f"""## Public word vectors
+
+{said} They were taken to be public and
+not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
+may tell of texts that they were trained on. {f"{alone} " if alone else ""}`discreet evaluate --word-vectors` compares.
+
+"""
+
+
+def prevalence_card(release: PrevalenceRelease) -> str:
+    """Return the card of shares of topics in groups. The same release gives the same text."""
+    units = plural(release.promise.called)
+    groups, topics = many(len(release.groups), "group"), many(len(release.topics), "topic")
+    sizes = [
+        (plain(shown(group)), f"{max(size, 0.0):,.0f}{'' if sure else ' (may be empty)'}")
+        for group, size, sure in zip(
+            release.groups, release.n_units.tolist(), release.certain_groups.tolist(), strict=True
+        )
+    ]
+    facts = [
+        *_promised(release),
+        ("noise in each sum", _noise(release)),
+        ("groups", _groups(release)),
+        ("the topics", _topics(release)),
+        ("review of their words", plain(release.review or TOPICS_NOT_REVIEWED)),
+        *about(release),
+    ]
+    title = release.details.get("title")
+    what = f"Shares of {topics} in {groups}"
+    heading = what if title is None else f"{plain(title)}\n\n{what}"
+    called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics)]
+    return f"""# {heading}
+
+{warning(release, "Count again")}{_guarantee(release)}
+
+{table(("", ""), facts)}
+
+## What this is
+
+{_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
+group; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
+Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
+
+Each 95 % interval of a raw or projected share holds the exact share with that probability, whatever the others do; it
+tells the noise. How far so many {units} vary by chance stands apart, as the sampling error. Among many intervals some
+miss: `compare` and `growth` test all topics together.
+
+## Groups
+
+{table(("group", f"{units}, about"), sizes)}
+
+## Topics
+
+{chr(10).join(called)}
+
+## What was booked
+
+{booked(release)}
+
+## Settings
+
+{settings(release)}
+
+## Use
+
+```python
+from discreet.release import PrevalenceRelease
+
+release = PrevalenceRelease.load("path/to/this/file.json")
+release.to_frame()           # group, topic, share, low, high, ...
+release.to_html("page.html")
+```
+"""
+
+
+def fit_card(release: FitRelease) -> str:
+    """Return the card of how well topics fit private text. The same release gives the same text."""
+    units = plural(release.promise.called)
+    low, high = release.interval()
+    facts = [
+        *_promised(release),
+        ("noise in each sum", _noise(release)),
+        ("gain a token", f"{release.gain:.4f} nats ({low:.4f} to {high:.4f} with 95 % confidence)"),
+        ("perplexity", _with_ends(release.perplexity, release.perplexity_interval())),
+        (
+            "perplexity of word frequencies alone",
+            _with_ends(release.unigram_perplexity, release.unigram_interval()),
+        ),
+        (units, f"about {max(release.n_units, 0.0):,.0f}"),
+        ("gains were clipped to", f"\u00b1{release.bound:g} nat a token"),
+        ("measured with the topics", plain(str(release.configuration.get("model", "not stated")))),
+    ]
+    return f"""# How well topics describe private texts
+
+{warning(release, "Measure again")}{release.in_words()}
+
+{_guarantee(release)}
+
+{table(("", ""), facts)}
+
+## What this is
+
+Each document was split in two by a public rule. Its topics were found from one half, and the other half was scored: by
+how much the topics beat word frequencies alone, and what these alone give, in nats a token. Both were clipped and added
+up with the number of {units}, and the sums were released with noise. {_numbers_may_leave(release)}
+The interval is about the texts at hand, and holds the noise alone. On texts that the topics were trained on, the gain
+is a little too good.
+
+## What was booked
+
+{booked(release)}
+
+## Settings
+
+{settings(release)}
+
+## Use
+
+```python
+from discreet.privacy.units import plural
+from discreet.release import FitRelease
+
+release = FitRelease.load("path/to/this/file.json")
+release.gain, release.interval(), release.perplexity_ratio
+```
+"""
+
+
+def _with_ends(value: float, ends: tuple[float, float]) -> str:
+    return f"{value:,.1f} ({ends[0]:,.1f} to {ends[1]:,.1f} with 95 % confidence)"
+
+
+def _guarantee(release: NumbersRelease) -> str:
+    risk = attack_risk_of(release.promise, release.ledger.entries)
+    return f"{release.guarantee}\n\n{risk}"
+
+
+def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
+    promise = release.promise
+    return [
+        ("unit", f"one {promise.called}"),
+        ("neighbours", promise.neighboring.replace("_", " ")),
+        ("spent: epsilon", epsilon_shown(promise.epsilon)),
+        ("spent: delta", round_up(promise.delta)),
+        *_large_delta_of_numbers(release),
+        ("found by", promise.accountant),
+        ("noise", release.determinism),
+    ]
+
+
+def _large_delta_of_numbers(release: NumbersRelease) -> list[tuple[str, str]]:
+    """Warn where delta allows to publish units as they are."""
+    return [] if release.large_delta is None else [("warning", f"**{release.large_delta}**")]
+
+
+def _noise(release: PrevalenceRelease | FitRelease) -> str:
+    if release.noise == 0:
+        return "none"
+    return f"Gaussian, with a standard deviation of {release.noise:.4g} {plural(release.promise.called)}"
+
+
+def _numbers_may_leave(release: NumbersRelease) -> str:
+    unit = release.promise.called
+    if math.isinf(release.promise.epsilon):
+        return f"They were counted without privacy, and may tell of any single {unit}: do not publish them."
+    return f"They are covered by the promise above, and tell of no single {unit}."
+
+
+def _weight(release: PrevalenceRelease) -> str:
+    if release.promise.privacy_unit == "document":
+        return ""
+    return f"what one {release.promise.called} added was averaged over their documents, to a weight of one in all; "
+
+
+def _groups(release: PrevalenceRelease) -> str:
+    public = release.configuration
+    if public.get("group_selection") == "private":
+        return "names chosen privately; the choice is booked"
+    if "freq" in public:
+        first, last = plain(shown(release.groups[0])), plain(shown(release.groups[-1]))
+        return f"periods of a public range, {first} to {last}, as declared by whoever made this"
+    return "a public list, not made from these texts, as declared by whoever made this"
+
+
+def _booked_here(release: PrevalenceRelease) -> bool:
+    return release.configuration.get("topics_booked_here") is True
+
+
+def _before(release: PrevalenceRelease) -> str:
+    """Say what was there before the shares were counted."""
+    if _booked_here(release):
+        return "The topics were released before, on the same ledger: what they cost is in the promise above."
+    return "The topics were released before."
+
+
+def _topics(release: PrevalenceRelease) -> str:
+    epsilon = release.configuration.get("topics_epsilon")
+    if not is_number(epsilon):
+        return "released apart; what they cost is not stated here"
+    cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"
+    if _booked_here(release):
+        return f"{cost}, which is counted in the promise: both stand on one ledger"
+    return f"{cost}, which is not counted in the promise: for readers of both, the costs add up"

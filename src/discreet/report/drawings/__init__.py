@@ -1,1 +1,0 @@
-"""Drawings in SVG: the map of topics, lines and bands, similarity."""
