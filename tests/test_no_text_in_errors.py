@@ -28,7 +28,7 @@ from discreet import (
     evaluate,
     fit_topics,
 )
-from discreet.central import WordCounts, inherent_privacy, periods
+from discreet.central import inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
 from discreet.federated import PairResponse, public_noise
 from discreet.lda import fold_in, log_likelihood, query_statistic
@@ -231,9 +231,6 @@ CALLS = {
     "Corpus.take": lambda X, m: m.corpus.take(X),
     "Corpus.restrict": lambda X, m: m.corpus.restrict(X),
     "Corpus.split": lambda X, m: m.corpus.split(X, random_state=0),
-    "WordCounts": lambda X, m: WordCounts(X, WORDS),
-    "WordCounts vocabulary": lambda X, m: WordCounts(COUNTS, X),
-    "WordCounts persons": lambda X, m: WordCounts(COUNTS, WORDS, persons=X),
     "check_counts": lambda X, m: check_counts(X),
     "from_frame": lambda X, m: from_frame(X, text="note"),
     "load_vocabulary": lambda X, m: load_vocabulary(X),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from discreet import Corpus, GibbsLDA, LocalLDA, PrivateLDA, PrivateSVILDA, StreamingLocalLDA, VariationalLDA
 from discreet._word_order import in_order
-from discreet.central import HybridGibbsLDA, WordCounts
+from discreet.central import HybridGibbsLDA
 from discreet.errors import CorpusError
 from discreet.evaluate import completion_perplexity
 
@@ -21,11 +21,10 @@ WORDS = [f"w{letter}" for letter in "abcdefghijkl"]
 TURNED = RNG.permutation(12)
 NAMED = [
     lambda counts, words: Corpus(sp.csr_matrix(counts), words),
-    WordCounts,
     lambda counts, words: pd.DataFrame(counts, columns=words),
     lambda counts, words: pl.DataFrame(counts, schema=list(words)),
 ]
-IDS = ["Corpus", "WordCounts", "pandas", "polars"]
+IDS = ["Corpus", "pandas", "polars"]
 MODELS = [
     GibbsLDA(2, n_sweeps=30, random_state=0),
     VariationalLDA(2, max_iter=10, random_state=0),

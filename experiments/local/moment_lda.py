@@ -33,7 +33,7 @@ from discreet._validate import ANYTHING, CALLBACK, DOC_TOPIC_PRIOR, ENGINE, FLAG
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.sums.units import ShardedUnits, Units, units_of
-from discreet.corpus.words.word_vectors import WordVectors, read_vectors
+from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.estimates import SHARES, NoisyMoments, moments_of_sums

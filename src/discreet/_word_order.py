@@ -24,7 +24,7 @@ def carried(X: Any, name: str) -> Any:
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
-    """Return the words of the columns of a Corpus, WordCounts or frame; None where nobody names them."""
+    """Return the words of the columns of a Corpus or frame; None where nobody names them."""
     for name in ("vocabulary", "column_names", "columns"):  # the columns of pyarrow are what stands in them
         words = carried(X, name)
         if words is not None:
@@ -66,7 +66,7 @@ def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice
 
     Parameters
     ----------
-    X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
+    X : array-like, sparse matrix, frame, Corpus of shape (n_documents, n_words)
     words : tuple of str, optional
         The words of a model, distinct; None where it knows none.
     what, advice : str

@@ -18,7 +18,6 @@ __all__ = [
     "DiscreetError",
     "EngineError",
     "LargeDeltaWarning",
-    "LostChoiceWarning",
     "Parameter",
     "ParameterError",
     "Part",
@@ -106,10 +105,6 @@ class ReleaseError(DiscreetError):
 
 class LargeDeltaWarning(UserWarning):
     """Numbers were released with a delta above 1 over the noisy number of units, which promises hardly anything."""
-
-
-class LostChoiceWarning(UserWarning):
-    """A fit on columns that were chosen privately, which no longer say so: its release does not tell that cost."""
 
 
 class WeakForecastWarning(UserWarning):

@@ -5,7 +5,7 @@ import json
 import math
 import pickle
 import shutil
-import warnings
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -29,15 +29,14 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet.central import WordCounts
+from discreet._word_order import column_words
 from discreet.cli.app import run
 from discreet.cli.commands.convert import load
 from discreet.corpus import read_corpus, write_corpus
-from discreet.corpus.words.chosen_counts import choices_of
-from discreet.corpus.words.column_choice import ColumnChoice
-from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin
-from discreet.errors import CorpusError, LostChoiceWarning, PrivacyError
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin, choices_of
+from discreet.errors import CorpusError, PrivacyError, SeparateBudgetsWarning
 from discreet.federated.silo import Silo
+from discreet.release.booking import separate_budgets
 
 PUBLIC = ("apple", "lion", "mouse", "zebra")
 TEXTS = ["apple apple"] * 600 + ["apple zebra"] * 301 + ["apple lion"] * 300
@@ -52,8 +51,7 @@ def words(**how):
 
 
 def chosen(**how):
-    counts = words(**how).fit_transform(TEXTS)
-    return Corpus(counts, counts.vocabulary)
+    return words(**how).fit_transform(TEXTS)
 
 
 def on_public_list(corpus):
@@ -92,9 +90,6 @@ LAID = {
     "vectorizer fitted before": PrivateCountVectorizer(epsilon=1, vocabulary=PUBLIC, words_are_public=True)
     .fit([])
     .transform,
-    "from the bare counts": lambda corpus: on_public_list(
-        Corpus(corpus.counts, corpus.vocabulary, words_are_public=True)
-    ),
     "twice": lambda corpus: on_public_list(corpus.restrict(PUBLIC[::-1])),
 }
 
@@ -221,11 +216,10 @@ def test_who_cannot_book_with_the_choice_refuses():
     for model in (HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2),):
         with pytest.raises(PrivacyError, match="one promise cannot hold both"):
             model.fit(X)
-    for part in (X, X.counts):
-        with pytest.raises(PrivacyError, match=r"chosen from the texts.*public vocabulary"):
-            FederatedLDA(2).fit([X.counts * 0, part])
-        with pytest.raises(PrivacyError, match="chosen from the texts"):
-            Silo(part if part is not X else X.counts, Ledger(1.0, 1e-6), [{"mechanism": "aggregate"}])
+    with pytest.raises(PrivacyError, match=r"chosen from the texts.*public vocabulary"):
+        FederatedLDA(2).fit([X.counts * 0, X])
+    with pytest.raises(PrivacyError, match="chosen from the texts"):
+        Silo(X, Ledger(1.0, 1e-6), [{"mechanism": "aggregate"}])
     assert len(X.ledger.entries) == 1
 
 
@@ -240,45 +234,10 @@ OF_A_CORPUS = {
     "unknown": lambda c: c.with_word_origin(UNKNOWN),
     "public": lambda c: c.with_word_origin(WordOrigin.public("me")),
     "restrict": lambda c: c.restrict(["lion"]),
-    "counts": lambda c: c.counts,
-    "Corpus": lambda c: Corpus(c.counts, c.vocabulary),
-}
-OF_COUNTS = {
-    "csc": lambda A: A.tocsc(),
-    "coo": lambda A: A.tocoo(),
-    "csc and back": lambda A: A.tocsc().tocsr(),
-    "float": lambda A: A.astype(float),
-    "float csc": lambda A: A.tocsc().astype(float),
-    "asformat": lambda A: A.asformat("csc"),
-    "rows": lambda A: A[:9],
-    "columns": lambda A: A[:, ::-1],
-    "one column": lambda A: A[:, [1]],
-    "abs": abs,
-    "minimum": lambda A: A.minimum(3),
-    "maximum": lambda A: A.maximum(A),
-    "times": lambda A: A * 2,
-    "times from left": lambda A: 2 * A,
-    "multiply": lambda A: A.multiply(2),
-    "over": lambda A: A / 1,
-    "plus": lambda A: A + A,
-    "minus": lambda A: A - A * 0,
-    "matmul": lambda A: A @ sp.identity(2, dtype=int, format="csr"),
-    "power": lambda A: A.power(1),
-    "transpose": lambda A: A.T.T,
+    "read_as": lambda c: c.read_as(n_skipped=1),
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    "sorted": lambda A: A.sorted_indices(),
-    "pickle": lambda A: pickle.loads(pickle.dumps(A)),  # noqa: S301  (our own bytes)
-    "WordCounts": WordCounts,
-    "WordCounts with words": lambda A: WordCounts(A, ["a", "b"]),
-    "reshape": lambda A: A.reshape(A.shape),
-    "resize": lambda A: resized(A.copy()),
 }
-
-
-def resized(counts):
-    counts.resize((900, 5))
-    return counts
 
 
 @pytest.mark.parametrize("way", OF_A_CORPUS)
@@ -287,21 +246,7 @@ def test_what_is_derived_of_a_chosen_corpus_carries_the_choice(way):
     made = OF_A_CORPUS[way](corpus)
     assert made.word_origin.choices == corpus.word_origin.choices
     assert made.word_origin.seeded
-    assert made.ledger is corpus.ledger or (way == "pickle" and made.ledger.closed)
-
-
-@pytest.mark.parametrize("way", OF_COUNTS)
-@pytest.mark.parametrize("kind", ["WordCounts", "of a corpus"])
-def test_what_is_derived_of_chosen_counts_carries_the_choice(way, kind):
-    counts = words(random_state=0).fit_transform(TEXTS)
-    origin = counts.word_origin
-    made = OF_COUNTS[way](counts if kind == "WordCounts" else Corpus(counts, counts.vocabulary).counts)
-    assert choices_of(made) == origin.choices
-    assert made.word_origin.seeded
-    if made.shape == (len(TEXTS), 2) and way != "pickle":
-        release = lda().fit(made, words_are_public=made.word_origin.kind == "unknown").release_
-        assert release.ledger.entries[0].purpose.startswith("vocabulary")
-        assert release.reproducible
+    assert made.ledger is corpus.ledger or (way in ("pickle", "deepcopy") and made.ledger.closed)
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -382,8 +327,7 @@ def test_one_file_and_the_same_compressed_must_agree_on_their_words(names, publi
 @pytest.mark.parametrize("name", ["x.csv", "x.npz"])
 def test_the_command_wants_the_ledger_of_the_choice(name, tmp_path, capsys):
     ledger = tmp_path / "ledger.json"
-    counts = words(ledger=Ledger.open(ledger, 20.0, 1e-5)).fit_transform(TEXTS)
-    corpus = Corpus(counts, counts.vocabulary).restrict(PUBLIC[:2])
+    corpus = chosen(ledger=Ledger.open(ledger, 20.0, 1e-5)).restrict(PUBLIC[:2])
     source, public, out = tmp_path / name, tmp_path / "public.txt", tmp_path / "out"
     write_corpus(corpus, source, "csv-counts" if name == "x.csv" else None)
     public.write_text("apple\nlion\n")
@@ -405,14 +349,18 @@ def test_the_command_wants_the_ledger_of_the_choice(name, tmp_path, capsys):
 # ---- steps between choice and training
 
 
-def test_a_step_that_drops_the_words_keeps_both_costs_and_the_mark():
-    for step in (lambda A: A.astype(float), lambda A: A.minimum(3), lambda A: A.tocsc()):
-        pipeline = make_pipeline(words(random_state=0), FunctionTransformer(step), lda())
-        release = pipeline.fit(TEXTS)[-1].release_
-        assert release.promise.epsilon > 5
-        assert release.reproducible
-        assert release.configuration["words"] == "numbered"
-        assert release.configuration["columns"] == "chosen privately"
+def test_a_step_that_changes_counts_says_whose_choice_they_are():
+    """Presence in place of counts: a corpus is made anew, and takes the choice over."""
+
+    def presence(corpus):
+        return Corpus(corpus.counts.minimum(1), corpus.vocabulary).with_word_origin(corpus.word_origin)
+
+    release = (
+        make_pipeline(words(random_state=0), FunctionTransformer(presence), lda()).fit(TEXTS)[-1].release_
+    )
+    assert release.promise.epsilon > 5
+    assert release.reproducible
+    assert release.configuration["words"] == "chosen"
 
 
 def test_a_cached_choice_says_what_to_do(tmp_path):
@@ -433,58 +381,61 @@ def test_a_cached_choice_says_what_to_do(tmp_path):
     ]
 
 
-LOSING = {
-    "FeatureUnion": lambda: FeatureUnion([("words", words(random_state=0))]).fit_transform(TEXTS),
-    "ColumnTransformer": lambda: ColumnTransformer([("words", words(random_state=0), "text")]).fit_transform(
+NO_ARRAY = {
+    "FeatureUnion": lambda: FeatureUnion([("words", words())]).fit_transform(TEXTS),
+    "ColumnTransformer": lambda: ColumnTransformer([("words", words(), "text")]).fit_transform(
         pd.DataFrame({"text": TEXTS})
     ),
-    "hstack": lambda: sp.hstack([words(random_state=0).fit_transform(TEXTS)]),
-    "csr_array": lambda: sp.csr_array(words(random_state=0).fit_transform(TEXTS)),
-    "toarray": lambda: words(random_state=0).fit_transform(TEXTS).toarray(),
-    "toarray of a transform": lambda: words(random_state=0).fit(TEXTS).transform(TEXTS[::-1]).toarray(),
+    "hstack": lambda: sp.hstack([chosen()]),
+    "csr_matrix": lambda: sp.csr_matrix(chosen()),
+    "asarray": lambda: np.asarray(chosen()),
 }
 
 
-@pytest.mark.parametrize("way", LOSING)
-def test_what_loses_the_choice_warns_and_nobody_says_public(way):
-    X = LOSING[way]()
-    assert not choices_of(X)
-    for fit in (lda(), lda(random_state=0), PrivateFit(TWO, epsilon=1.0)):
-        with pytest.warns(LostChoiceWarning, match=r"does not tell what the choice cost.*FeatureUnion"):
-            fit.fit(X)
-    release = lda(ledger=Ledger(1.0, 1e-6), random_state=3)
-    with pytest.warns(LostChoiceWarning):
-        release = release.fit(X).release_
-    said = "to vouch that their number tells nothing, and that they were not chosen from the texts"
-    assert said in release.card().replace("\\", "")
-    assert said in release.to_html()
-    for shown in (release.card(), release.to_html()):
-        assert "public list" not in shown
+@pytest.mark.parametrize("way", NO_ARRAY)
+def test_nothing_makes_a_matrix_of_chosen_columns_unasked(way):
+    """Which would have lost the choice: a corpus is no matrix, and gives its counts only by name."""
+    with pytest.raises((CorpusError, ValueError, TypeError)):
+        NO_ARRAY[way]()
 
 
-def test_the_ledger_of_the_choice_is_no_reason_to_warn():
+@pytest.mark.parametrize("bare", [lambda corpus: corpus.counts, lambda corpus: corpus.counts.toarray()])
+@pytest.mark.parametrize("seed", [None, 0])
+def test_bare_counts_of_chosen_columns_are_known_again_on_another_ledger(bare, seed, monkeypatch):
     ledger = Ledger(30.0, 1e-5)
-    X = words(ledger=ledger).fit_transform(TEXTS).toarray()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", LostChoiceWarning)
-        assert len(lda(ledger=ledger).fit(X).release_.ledger.entries) == 2
-        lda().fit(X * 2)  # other counts: nothing is guessed
-        kept = words(max_words=None).fit_transform(TEXTS)  # all words: the counts of the texts themselves
-        assert kept.shape[1] == 3
-        words().fit(TEXTS)
+    for transformed in (False, True):
+        monkeypatch.setattr(separate_budgets, "_ledgers", OrderedDict())  # as in a new process
+        chooser = words(ledger=ledger, random_state=seed)
+        corpus = chooser.fit(TEXTS).transform(TEXTS[::-1]) if transformed else chooser.fit_transform(TEXTS)
+        X = bare(corpus)
+        assert not choices_of(X)
+        lda(ledger=ledger).fit(X)
+        for fit in (lda(), PrivateFit(TWO, epsilon=1.0)):
+            with pytest.warns(SeparateBudgetsWarning, match="the same text was fitted on"):
+                fit.fit(X)
+
+
+def test_card_and_page_of_numbered_columns_say_who_vouches_for_them():
+    release = lda(random_state=3).fit(chosen().counts).release_
+    said = "to vouch that their number tells nothing, and that they were not chosen from the texts"
+    for shown in (release.card().replace("\\", ""), release.to_html()):
+        assert said in shown
+        assert "public list" not in shown
 
 
 def test_card_and_page_say_the_same_of_words():
     ledger = Ledger(50.0, 1e-5)
-    counts = words(ledger=ledger).fit_transform(TEXTS)
-    corpus = Corpus(counts, counts.vocabulary)
+    corpus = chosen(ledger=ledger)
+    numbered = Corpus(corpus.counts, column_words(2)).with_word_origin(
+        NUMBERED.after(corpus.word_origin.choices)
+    )
     public = Corpus.from_texts(TEXTS).restrict(PUBLIC, words_are_public=True)
     told = {
-        "chosen privately; the choice is booked": counts,
+        "chosen privately; the choice is booked": corpus,
         "only words that were chosen privately were counted, and the choice is booked": on_public_list(
             corpus
         ),
-        "none: columns are numbered; they were chosen privately, and the choice is booked": counts.minimum(5),
+        "none: columns are numbered; they were chosen privately, and the choice is booked": numbered,
         "a public list, not made from these texts, as declared by: words_are_public=True in Corpus.restrict": public,
         "none: columns are numbered; it is for whoever made this to vouch": sp.csr_matrix(public.counts),
     }
@@ -522,8 +473,6 @@ def test_words_cannot_be_said_to_be_numbers():
     corpus = Corpus(sp.csr_matrix(np.eye(4, dtype=int)), PUBLIC)
     with pytest.raises(CorpusError, match="these columns have words"):
         corpus.with_word_origin(NUMBERED)
-    with pytest.raises(CorpusError, match="these columns have words"):
-        WordCounts(corpus.counts, PUBLIC, word_origin=NUMBERED)
     stored = NUMBERED.to_json(PUBLIC)
     with pytest.raises(CorpusError, match="these columns have words"):
         WordOrigin.from_json(stored, PUBLIC)
@@ -545,8 +494,7 @@ def test_the_ledger_itself_is_never_stored():
 
 
 def test_a_list_of_the_very_words_that_were_chosen_is_the_callers_to_vouch_for():
-    counts = words(ledger=Ledger(20.0, 1e-5)).fit_transform(TEXTS)
-    corpus = Corpus(counts, counts.vocabulary)
+    corpus = chosen(ledger=Ledger(20.0, 1e-5))
     for laid in (
         corpus.restrict(corpus.vocabulary, words_are_public=True),
         PrivateCountVectorizer(

@@ -1,5 +1,6 @@
 """Every release of topics says how its texts became words, where its counts know it."""
 
+import copy
 import json
 
 import pytest
@@ -40,18 +41,14 @@ def says_how(release):
 
 
 def _rows():
-    return chosen_counts()[:500]
+    return chosen_counts().take(range(500))
 
 
 def _copy():
-    return chosen_counts().copy()
+    return copy.copy(chosen_counts())
 
 
-def _corpus():
-    return Corpus(transformed_counts(), WORDS)
-
-
-@pytest.mark.parametrize("counts", [public_corpus, chosen_counts, transformed_counts, _rows, _copy, _corpus])
+@pytest.mark.parametrize("counts", [public_corpus, chosen_counts, transformed_counts, _rows, _copy])
 def test_topics_of_counts_say_how_texts_were_cut(counts):
     X = counts()
     public = {} if X.word_origin.kind == "chosen" else {"words_are_public": True}
@@ -98,7 +95,7 @@ def test_so_do_all_candidates():
 
 def test_counts_that_know_nothing_say_nothing():
     X = transformed_counts()
-    for bare in (X[:, ::-1], X.toarray()):
+    for bare in (X.counts[:, ::-1], X.counts.toarray()):
         told = (
             PrivateLDA(2, epsilon=2.0, random_state=0)
             .fit(bare, vocabulary=WORDS, words_are_public=True)

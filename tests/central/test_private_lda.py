@@ -13,7 +13,7 @@ from discreet._word_order import column_words
 from discreet.central import full_batch
 from discreet.central.plan import plan
 from discreet.central.sums.units import group_units
-from discreet.corpus.words.origin import NUMBERED
+from discreet.corpus.vocabulary import NUMBERED
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
 from discreet.privacy.mechanism import SharedGaussian

@@ -10,7 +10,7 @@ from tests.naive.private_lda import COUNTS, PERSONS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
 from discreet.central import private_lda as module
-from discreet.corpus.words.origin import FROM_TEXT
+from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, ParameterError, PrivacyError, WeakForecastWarning
 from discreet.privacy.units import large_delta
 

@@ -10,7 +10,7 @@ from discreet.central import full_batch
 from discreet.central import private_lda as module
 from discreet.central.plan import plan
 from discreet.central.sums.em_round import Contribution
-from discreet.corpus.words.origin import GivenWords, WordOrigin
+from discreet.corpus.vocabulary import GivenWords, WordOrigin
 from discreet.lda.questions.asked import square_of
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for

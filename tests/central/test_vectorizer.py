@@ -20,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
-from discreet.central import WordCounts
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.events import FailureDpEvent, gaussian, leaves
@@ -49,16 +48,15 @@ def state(estimator):
 def test_counts_are_those_of_count_vectorizer_with_the_chosen_words(method):
     ours = PrivateCountVectorizer(epsilon=3.0, delta=1e-4, method=method, random_state=1)
     counts = ours.fit_transform(TEXTS)
-    assert isinstance(counts, WordCounts)
+    assert isinstance(counts, Corpus)
     assert 5 < counts.shape[1] < 200
     names = ours.get_feature_names_out()
     theirs = CountVectorizer(vocabulary=list(names)).fit_transform(TEXTS)
-    assert (counts != theirs).nnz == 0
-    assert (ours.transform(TEXTS) != counts).nnz == 0
+    assert (counts.counts != theirs).nnz == 0
+    assert (ours.transform(TEXTS).counts != counts.counts).nnz == 0
     assert counts.vocabulary == tuple(names) == tuple(sorted(names))
     assert ours.vocabulary_ == {word: i for i, word in enumerate(names)}
     assert ours.word_weights_.shape == (len(names),)
-    assert np.array_equal(counts.word_weights, ours.word_weights_)
     assert names.dtype == object
 
 
@@ -79,13 +77,13 @@ def test_parameters_clone_and_repr():
 
 def test_set_output_keeps_its_default_and_refuses_frames_of_sparse_counts():
     ours = PrivateCountVectorizer(epsilon=5.0, random_state=0).set_output(transform="default")
-    assert isinstance(ours.fit_transform(TEXTS), WordCounts)
+    assert isinstance(ours.fit_transform(TEXTS), Corpus)
     with pytest.raises(ParameterError, match=r"sparse.*pipeline\[-1\]"):
         ours.set_output(transform="pandas")
     pipe = make_pipeline(ours, PrivateLDA(2, epsilon=4.0))
     with pytest.raises(ParameterError, match="sparse"):
         pipe.set_output(transform="pandas")
-    assert isinstance(pipe[0].transform(TEXTS), WordCounts)  # nothing is spoilt
+    assert isinstance(pipe[0].transform(TEXTS), Corpus)  # nothing is spoilt
     assert pipe[-1].set_output(transform="pandas") is pipe[-1]
 
 
@@ -184,7 +182,9 @@ def test_a_public_vocabulary_costs_nothing_and_reads_nothing():
     )
     assert not ledger.entries
     assert list(ours.get_feature_names_out()) == listed  # the order of the list
-    assert (ours.fit_transform(TEXTS) != CountVectorizer(vocabulary=listed).fit_transform(TEXTS)).nnz == 0
+    assert (
+        ours.fit_transform(TEXTS).counts != CountVectorizer(vocabulary=listed).fit_transform(TEXTS)
+    ).nnz == 0
     assert ours.word_weights_ is None
     for same in ({"word007": 0, "word001": 1}, np.array(listed), iter(listed)):
         assert (
@@ -237,7 +237,7 @@ def test_a_corpus_brings_its_persons_and_carries_them_on():
     )
     assert same.vocabulary_ == ours.vocabulary_
     assert np.array_equal(ours.word_weights_, same.word_weights_)
-    assert (ours.transform(TEXTS) != counts).nnz == 0
+    assert (ours.transform(TEXTS).counts != counts.counts).nnz == 0
     shuffled = Corpus(corpus.counts[:, ::-1], corpus.vocabulary[::-1], corpus.persons)
     again = PrivateCountVectorizer(**common, privacy_unit="person").fit(shuffled)
     assert list(again.vocabulary_) == sorted(again.vocabulary_)
@@ -540,7 +540,7 @@ def test_texts_are_read_once_so_others_cannot_be_counted_than_words_were_chosen_
     assert texts.times == 1
     expected = PrivateCountVectorizer(**how).fit_transform(TEXTS)
     assert counts.vocabulary == expected.vocabulary
-    assert (counts != expected).nnz == 0
+    assert (counts.counts != expected.counts).nnz == 0
 
 
 def test_texts_that_grow_while_they_are_read_have_no_persons_for_the_rest():

@@ -12,7 +12,7 @@ from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
 from discreet.central.vocabulary.coverage import SHARE, coverage_sum, release_coverage
 from discreet.central.vocabulary.methods import METHODS, make_method
 from discreet.corpus import write_shards
-from discreet.corpus.words.origin import Coverage, WordOrigin
+from discreet.corpus.vocabulary import Coverage, WordOrigin
 from discreet.errors import CorpusError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound

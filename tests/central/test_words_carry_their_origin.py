@@ -24,9 +24,7 @@ from discreet import (
     VariationalLDA,
     fit_topics,
 )
-from discreet.central import WordCounts
-from discreet.corpus.words.column_choice import ColumnChoice
-from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, carried
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon
 
@@ -95,7 +93,7 @@ def test_fit_topics_adopts_the_ledger_of_a_corpus_of_chosen_words():
 
     def chosen(ledger=None):
         counts = PrivateCountVectorizer(epsilon=4.0, ledger=ledger).fit_transform(TEXTS)
-        return Corpus(counts, counts.vocabulary)
+        return counts
 
     release = fit_topics(chosen(), **how)
     assert [entry.purpose.split()[0] for entry in release.ledger.entries] == ["vocabulary", "topics"]
@@ -174,7 +172,7 @@ def test_counts_that_come_through_a_file_need_their_ledger(tmp_path):
                 MODELS["PrivateLDA"]().fit(moved)
         else:
             assert len(MODELS["PrivateLDA"]().fit(moved).release_.ledger.entries) == 2
-    corpus = Corpus(counts, counts.vocabulary)
+    corpus = counts
     assert corpus.ledger is ledger
     stored = corpus.word_origin.to_json(corpus.vocabulary)
     bare = Corpus(sp.csr_array(corpus.counts), corpus.vocabulary)
@@ -221,7 +219,7 @@ def frames():
 
 @pytest.mark.parametrize("name", ALL)
 def test_words_without_provenance_are_refused_naming_both_ways(name):
-    given = [(COUNTS, {"vocabulary": WORDS}), (WordCounts(COUNTS, WORDS), {}), (Corpus(COUNTS, WORDS), {})]
+    given = [(COUNTS, {"vocabulary": WORDS}), (Corpus(COUNTS, WORDS), {})]
     given += [
         (Corpus.from_texts(TEXTS), {"vocabulary": WORDS}),
         (Corpus.from_texts(TEXTS, vocabulary=WORDS), {}),
@@ -264,16 +262,6 @@ def test_a_bare_matrix_passes_and_its_columns_are_numbered():
         assert "for whoever made this to vouch" in card_of_words(release)
         with pytest.raises(PrivacyError, match="said to be public, but the counts have none"):
             MODELS["PrivateLDA"]().fit(X, words_are_public=True)
-
-
-def test_what_may_have_changed_is_not_guessed():
-    counts = PrivateCountVectorizer(epsilon=2.0).fit_transform(TEXTS)
-    for changed in (counts[:, :5], counts.tocsc(), counts.toarray(), counts * 2, counts.T.T):
-        assert carried(changed, "vocabulary") is None
-        known = carried(changed, "word_origin")
-        assert known is None if isinstance(changed, np.ndarray) else known.kind == "numbered"
-    assert carried(counts[:10], "word_origin").kind == "chosen"
-    assert counts.copy().ledger is counts.ledger
 
 
 def test_only_what_a_class_declares_is_carried():

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from discreet.cli.app import run
 from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
-from discreet.corpus.words.origin import FROM_TEXT, WordOrigin
+from discreet.corpus.vocabulary import FROM_TEXT, WordOrigin
 
 WORDS = ("bed", "nurse", "pain", "ward")
 COUNTS = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 0, 3], [1, 0, 1, 1]])

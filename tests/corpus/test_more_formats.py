@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Corpus, CorpusError, ParameterError, PrivateCountVectorizer, fit_topics
 from discreet.corpus import from_frame, read_corpus
-from discreet.corpus.words.origin import FROM_TEXT
+from discreet.corpus.vocabulary import FROM_TEXT
 
 MARK = "secretword"
 ROWS = [

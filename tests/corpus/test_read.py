@@ -18,7 +18,7 @@ from discreet.corpus import (
 )
 from discreet.corpus.formats import count_lines
 from discreet.corpus.tokens import counting
-from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
 DOCUMENTS = [

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
-from discreet.corpus.words.column_choice import ColumnChoice
-from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin
+from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, ColumnChoice, WordOrigin
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError
 

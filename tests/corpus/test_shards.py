@@ -18,9 +18,7 @@ from discreet.corpus.formats import count_lines, records
 from discreet.corpus.shards import counts as shard_counts
 from discreet.corpus.shards import cut, shard_file, spill
 from discreet.corpus.tokens import counting
-from discreet.corpus.words.chosen_counts import choices_of
-from discreet.corpus.words.column_choice import ColumnChoice
-from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin
 
 WORDS = [f"w{i}" for i in range(300)]
 
@@ -418,21 +416,18 @@ def test_shards_carry_the_choices_that_their_columns_went_through(tmp_path):
         "corpus": lambda: write_shards(pieces[0], tmp_path / "corpus"),
         "shards": lambda: write_shards(write_shards(pieces[0], tmp_path / "x"), tmp_path / "shards"),
         "declared": lambda: write_shards(
-            [pieces[0].counts], tmp_path / "declared", vocabulary=WORDS, words_are_public=True
+            [pieces[0]], tmp_path / "declared", vocabulary=WORDS, words_are_public=True
         ),
         "stream": lambda: write_shards([pieces[0], pieces[1]], tmp_path / "stream"),
-        "matrices": lambda: write_shards(
-            [counts(), pieces[1].counts], tmp_path / "matrices", vocabulary=WORDS
-        ),
     }
-    wanted = {"stream": (first, second), "matrices": (second,)}
+    wanted = {"stream": (first, second)}
     for way, write in ways.items():
         write()
         back = ShardedCorpus(tmp_path / way)
         for found in (back, back.with_word_origin(UNKNOWN), back.with_word_origin(WordOrigin.public("her"))):
             parts = [found, found.to_corpus(), found.without_persons(), next(iter(found))]
-            told = [set(part.word_origin.choices) for part in parts] + [set(choices_of(found.counts))]
-            assert told == [set(wanted.get(way, (first,)))] * 5, way
+            told = [set(part.word_origin.choices) for part in parts]
+            assert told == [set(wanted.get(way, (first,)))] * 4, way
     with pytest.raises(CorpusError, match="these columns have words"):
         back.with_word_origin(NUMBERED)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.corpus import match_vectors, write_vectors
-from discreet.corpus.words.word_vectors import check_vector_file, file_digest
+from discreet.corpus.word_vectors import check_vector_file, file_digest
 from discreet.errors import CorpusError, ParameterError
 
 WORDS = ["nurse", "ward", "pain"]

@@ -7,7 +7,7 @@ import pytest
 from discreet import PrivateCountVectorizer, PrivateLDA
 from discreet.cli.app import run
 from discreet.corpus import Corpus, ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
-from discreet.corpus.words.origin import FROM_TEXT
+from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, PrivacyError
 from discreet.release import Release
 

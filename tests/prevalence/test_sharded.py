@@ -12,7 +12,7 @@ from discreet.central.prevalence.labelled import LabelledDocuments, LabelledShar
 from discreet.central.vocabulary.sharded_words import sum_even_weights
 from discreet.central.vocabulary.units import first_words
 from discreet.corpus import ShardedCorpus, write_shards
-from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.vocabulary import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine
 
 WARDS = np.array(["north", "south", "west", "nobody's", ""], object)[

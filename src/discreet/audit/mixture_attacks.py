@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from discreet._numbers import as_array, as_labels
+from discreet._persons import check_same_rows
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
 from discreet._validate import check, choice, shown, whole
@@ -181,6 +182,7 @@ def classifier_attack(
     check_train(train)
     check_promise(epsilon, delta)
     check_seed(random_state)
+    check_same_rows(corpus, labels, "labels")
     counts = check_counts(corpus)
     names, classes = np.unique(as_labels(labels, "labels"), return_inverse=True)
     n_documents = counts.shape[0]

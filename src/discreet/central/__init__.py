@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
-    from discreet.central.word_counts import WordCounts
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
     from discreet.central.word_level.inherent_loss import InherentPrivacy, inherent_privacy
 
@@ -31,7 +30,6 @@ _HOMES = {
     "discreet.central.private_lda": ("PrivateLDA",),
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
     "discreet.central.vocabulary": ("PrivateCountVectorizer",),
-    "discreet.central.word_counts": ("WordCounts",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
     "discreet.central.word_level.inherent_loss": ("InherentPrivacy", "inherent_privacy"),
 }
@@ -44,7 +42,6 @@ __all__ = [
     "PrivateLDA",
     "PrivateSVILDA",
     "TopicPrevalence",
-    "WordCounts",
     "choose_n_topics_privately",
     "fit_topics",
     "inherent_privacy",

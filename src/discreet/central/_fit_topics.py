@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback
 from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
+from discreet._word_order import carried
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import TopicPrevalence, check_labels
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
@@ -27,8 +28,7 @@ from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.words.origin import carried
-from discreet.corpus.words.word_vectors import check_vectors
+from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting.calibration import solve
@@ -241,7 +241,7 @@ def fit_topics(
             counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
             public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
-            counts, persons = words.transform(texts_or_corpus, persons=persons), None
+            counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
         release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
         if prevalence is not None:
             shares_booked(prevalence, booked[-1], release, counts, by, persons)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._validate import refuse
-from discreet.central.check_data import check_data
+from discreet.central.check_data import check_data, check_width
 from discreet.central.sums.units import faults_of_shards
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words.origin import (
+from discreet.corpus.vocabulary import (
     NUMBERED,
     Coverage,
     GivenWords,
@@ -103,7 +103,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, Corpus of shape (n_documents, n_words)
             Counts: whole numbers, not negative.
         y : None
             Ignored.
@@ -114,8 +114,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             The public word of each column, where X carries none. Without words columns are numbered, and that their
             number does not depend on the texts is yours to vouch for.
         words_are_public : bool, default False
-            Say that the words, given or carried by X, were not made from these texts. Counts of a
-            ``PrivateCountVectorizer`` need it not: what they cost is on its ledger, where this fit is booked, too.
+            Say that the words, given or carried by X, were not made from these texts. A corpus of a
+            ``PrivateCountVectorizer`` needs it not: what its words cost is on its ledger, where this fit is booked.
 
         Raises
         ------
@@ -130,6 +130,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         refuse_texts(X)
         words, faults = take_words(self, X, vocabulary, words_are_public)
         refuse([*self._faults(), *self._faults_of_call(X, persons), *faults])
+        check_width(getattr(X, "shape", None), words.words)
         public = self._read_public(words.words)
         return self._fit_booked(self._book(X), X, persons, words, public)
 

@@ -11,7 +11,7 @@ from discreet.corpus import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import CorpusError
 
-__all__ = ["check_data"]
+__all__ = ["check_data", "check_width"]
 
 
 def check_data(
@@ -40,8 +40,13 @@ def check_data(
         raise CorpusError("nothing says whose each document is, and people are the unit: give persons.")
     if words is None:
         words = column_words(counts.shape[1])
-    if len(words) != counts.shape[1]:
-        raise CorpusError(
-            f"the vocabulary has {len(words)} words, but X has {counts.shape[1]} columns; they must agree."
-        )
+    check_width(counts.shape, words)
     return counts, people, words
+
+
+def check_width(shape: tuple[int, ...] | None, words: tuple[str, ...] | None) -> None:
+    """Raise ``CorpusError`` where counts of this shape have other columns than the words; None is not known yet."""
+    if shape is not None and words is not None and shape[1] != len(words):
+        raise CorpusError(
+            f"the vocabulary has {len(words)} words, but X has {shape[1]} columns; they must agree."
+        )

@@ -149,7 +149,7 @@ def choose_n_topics_privately(
 
     Parameters
     ----------
-    X : Corpus, WordCounts, data frame, or matrix of shape (n_documents, n_words)
+    X : Corpus, data frame, or matrix of shape (n_documents, n_words)
         As for :meth:`discreet.PrivateLDA.fit`; words must be public, or their choice booked on ``ledger``.
     candidates : sequence of int
         Numbers of topics, two or more; each costs.

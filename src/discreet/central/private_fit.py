@@ -147,7 +147,7 @@ class PrivateFit(PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, Corpus of shape (n_documents, n_words)
             Counts of the words of ``release``, in their order.
         y : None
             Ignored.

@@ -21,13 +21,13 @@ from discreet._validate import (
     rules,
     whole,
 )
+from discreet._word_order import carried
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.central.plan import plan
 from discreet.central.sums.units import ShardedUnits, Units, units_of
-from discreet.corpus.words.origin import carried
-from discreet.corpus.words.word_vectors import WordVectors, read_vectors
+from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events

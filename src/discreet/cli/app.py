@@ -36,7 +36,6 @@ from discreet.cli.options import READ
 from discreet.errors import (
     DiscreetError,
     LargeDeltaWarning,
-    LostChoiceWarning,
     Parameter,
     Proposal,
     SeparateBudgetsWarning,
@@ -84,7 +83,6 @@ _OF_PERSONS = frozenset({"choose-topics", "convert", "evaluate", "fit", "prevale
 #: Shown as one line, whatever filters are set.
 _WARNINGS = (
     LargeDeltaWarning,
-    LostChoiceWarning,
     SeparateBudgetsWarning,
     WeakForecastWarning,
     WordVectorsWarning,

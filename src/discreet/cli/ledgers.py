@@ -74,7 +74,7 @@ def ledger_of_run(
 
     Counts whose columns were chosen privately are booked where the choice is, so they get none here.
     """
-    from discreet.corpus.words.chosen_counts import choices_of
+    from discreet.corpus.vocabulary import choices_of
     from discreet.privacy import Ledger
 
     called = name_of_unit(unit, unit_name)

@@ -92,7 +92,7 @@ def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
 
     Words that were counted from the texts need a list: ``listed`` says whether ``--vocabulary`` names one.
     """
-    from discreet.corpus.words.origin import refuse_public
+    from discreet.corpus.vocabulary import refuse_public
 
     refuse_public(corpus.word_origin, listed=listed)
     if corpus.words_are_public:

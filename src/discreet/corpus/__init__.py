@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from discreet.corpus.shards.write import write_shards
     from discreet.corpus.tokens.stop_words import english_stop_words
     from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer, tokenizer_like
-    from discreet.corpus.words.vocabulary import load_vocabulary
-    from discreet.corpus.words.word_vectors import WordVectors, match_vectors, write_vectors
+    from discreet.corpus.vocabulary import load_vocabulary
+    from discreet.corpus.word_vectors import WordVectors, match_vectors, write_vectors
     from discreet.corpus.write import write_corpus
 
 _HOMES = {
@@ -34,8 +34,8 @@ _HOMES = {
     "discreet.corpus.shards.write": ("write_shards",),
     "discreet.corpus.tokens.stop_words": ("english_stop_words",),
     "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer", "tokenizer_like"),
-    "discreet.corpus.words.vocabulary": ("load_vocabulary",),
-    "discreet.corpus.words.word_vectors": ("WordVectors", "match_vectors", "write_vectors"),
+    "discreet.corpus.vocabulary": ("load_vocabulary",),
+    "discreet.corpus.word_vectors": ("WordVectors", "match_vectors", "write_vectors"),
     "discreet.corpus.write": ("write_corpus",),
 }
 

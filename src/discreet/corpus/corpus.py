@@ -22,9 +22,16 @@ from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.no_array import NoArray
 from discreet.corpus.notebook import corpus_html
-from discreet.corpus.words.chosen_counts import with_choices
-from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, listed_words
-from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
+from discreet.corpus.vocabulary import (
+    FROM_TEXT,
+    UNKNOWN,
+    WordList,
+    WordOrigin,
+    check_words,
+    given_words,
+    listed_words,
+    load_vocabulary,
+)
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -44,14 +51,14 @@ class Corpus(NoArray):
     vocabulary : sequence of str
         Word of each column; distinct.
     persons : array-like of shape (n_documents,), optional
-        Whose document each row is, as text or whole numbers; :mod:`discreet._persons` says when two are one. By
-        default those that the counts carry, if any. Names become numbers; whole numbers stay what they are.
+        Whose document each row is, as text or whole numbers; :mod:`discreet._persons` says when two are one.
+        Names become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
     words_are_public : bool, default False
         Say that the vocabulary was not made from these texts. Without it private estimators refuse the corpus, until
-        the words have been chosen privately, or replaced by a public list with :meth:`restrict`. Counts that know
-        where their words come from (``WordCounts``) need no word of yours.
+        the words have been chosen privately (by :class:`~discreet.PrivateCountVectorizer`, which returns a corpus), or
+        replaced by a public list with :meth:`restrict`.
 
     Attributes
     ----------
@@ -59,7 +66,8 @@ class Corpus(NoArray):
         Columns sorted, no stored zeros.
     vocabulary : tuple of str
     word_origin : WordOrigin
-        Where the words come from, and who says so.
+        Where the words come from, who says so, and which private choices their columns went through. These stay with
+        the corpus through all its methods; bare ``counts``, and what scipy makes of them, do not carry them.
     words_are_public : bool
     persons : int64 array or None
     labels : int64 array, object array of str, or None
@@ -112,7 +120,7 @@ class Corpus(NoArray):
         self._say(counts, persons, labels)
         self._n_skipped = 0
         self._fields: tuple[str, ...] = ()
-        self._cut: Mapping[str, Any] = carried(counts, "cut") or {}
+        self._cut: Mapping[str, Any] = {}
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
 
     def _say(self, rows: Any, persons: Any, labels: Any) -> None:
@@ -123,8 +131,6 @@ class Corpus(NoArray):
 
     def _set_origin(self, origin: WordOrigin) -> None:
         self._origin = origin
-        # Choices leave the corpus with the bare counts, too.
-        self._counts = with_choices(self._counts, origin.choices)
 
     @classmethod
     def from_texts(
@@ -251,8 +257,13 @@ class Corpus(NoArray):
 
     @property
     def ledger(self) -> Any:
-        """The ledger on which the choice of the columns is booked, where the counts that this was made of carry it."""
+        """The ledger on which the choice of the columns is booked, where it is at hand."""
         return self._origin.ledger
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and words."""
+        return self.n_documents, self.n_words
 
     @property
     def n_documents(self) -> int:
@@ -325,9 +336,11 @@ class Corpus(NoArray):
         n_skipped: int | None = None,
         cut: Mapping[str, Any] | None = None,
         fields: Sequence[str] | None = None,
+        index: Any = None,
     ) -> Corpus:
         """Return the same corpus, which knows more of how it was read: see the properties of these names."""
         corpus = self.with_word_origin(self._origin)
+        corpus._index = self._index if index is None else index
         corpus._n_skipped = self._n_skipped if n_skipped is None else n_skipped
         corpus._cut = self._cut if cut is None else cut
         corpus._fields = self._fields if fields is None else tuple(fields)
@@ -397,8 +410,7 @@ class Corpus(NoArray):
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self._counts.indptr]
         size = (self.n_documents, len(kept))
         counts = sp.csr_matrix((self._counts.data[stays], moved[stays], ends), shape=size)
-        corpus = Corpus(counts, kept, self._persons, self._labels).read_as(cut=self._cut)
-        corpus._index = self._index
+        corpus = Corpus(counts, kept, self._persons, self._labels).read_as(cut=self._cut, index=self._index)
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)

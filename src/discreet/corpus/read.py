@@ -18,8 +18,7 @@ from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
-from discreet.corpus.words.vocabulary import WordList, words_for
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 

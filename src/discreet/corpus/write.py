@@ -24,7 +24,7 @@ from discreet._validate import first_few
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_text
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
-from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
 __all__ = ["read_word_origin", "side_file", "write_corpus"]

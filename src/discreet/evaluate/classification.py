@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_labels
+from discreet._persons import check_same_rows
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in
@@ -86,6 +87,8 @@ def classification_report(
     if (known.dtype.kind in "US") != (asked.dtype.kind in "US"):
         raise CorpusError("train_labels and test_labels must both be text or both be numbers.")
     proportions: list[NDArray[np.float64]] = []
+    check_same_rows(train_counts, train_labels, "train_labels")
+    check_same_rows(test_counts, test_labels, "test_labels")
     for which, counts, labels in (("train", train_counts, known), ("test", test_counts, asked)):
         documents = check_counts(counts)
         if labels.shape != (documents.shape[0],):

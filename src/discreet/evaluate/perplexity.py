@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown, whole
 from discreet.corpus import check_counts
-from discreet.corpus.words.word_vectors import match_vectors
+from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda._fold_in import completion, token_log_likelihood
 from discreet.lda.vectors import topics_of_vectors

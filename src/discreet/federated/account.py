@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._validate import refuse
-from discreet._word_order import names_of
-from discreet.corpus.words.origin import carried, faults_of_runs, refuse_chosen_columns
+from discreet._word_order import carried, names_of
+from discreet.corpus.vocabulary import faults_of_runs, refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.masks.keys import ORDER
 from discreet.privacy.accounting import events

@@ -18,14 +18,14 @@ from discreet._progress import Callback, tell
 from discreet._validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, refuse, rules
 from discreet._word_order import column_words
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words.origin import (
+from discreet.corpus.vocabulary import (
     GivenWords,
     WordOrigin,
     faults_of_runs,
     given_words,
     refuse_chosen_columns,
 )
-from discreet.corpus.words.word_vectors import read_vectors
+from discreet.corpus.word_vectors import read_vectors
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import OF_ONE_WORD, UNITS, Account, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step

@@ -23,8 +23,8 @@ import numpy as np
 
 from discreet._validate import faults_of, is_whole, refuse, rules, whole
 from discreet._word_order import column_words
-from discreet.corpus.words.origin import faults_of_runs
-from discreet.corpus.words.word_vectors import WordVectors, match_vectors
+from discreet.corpus.vocabulary import faults_of_runs
+from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError
 from discreet.federated.account import OF_ONE_WORD, Account, check_columns, vocabulary_digest
 from discreet.federated.state import (

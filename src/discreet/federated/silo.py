@@ -62,8 +62,7 @@ from typing import Any
 from discreet._files import hold_folder, open_plain, write_whole
 from discreet._validate import refuse
 from discreet._word_order import carried, names_of
-from discreet.corpus import Corpus
-from discreet.corpus.words.origin import faults_of_runs
+from discreet.corpus.vocabulary import faults_of_runs
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import OF_ONE_WORD, Account, check_silo
 from discreet.federated.rounds import client_update
@@ -407,8 +406,7 @@ class Silo:
     ) -> None:
         if any(task.get("mechanism") in OF_ONE_WORD for task in tasks):
             refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
-        counts = corpus.counts if isinstance(corpus, Corpus) else corpus
-        self._counts = check_silo(counts, counts.shape[1])
+        self._counts = check_silo(corpus, corpus.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm
         self._sessions = Sessions(ledger, folder)
 

@@ -37,8 +37,8 @@ from discreet._validate import (
     whole,
 )
 from discreet._word_order import column_words, in_order, known_words, names_of
-from discreet.corpus.words.origin import WordOrigin
-from discreet.corpus.words.word_vectors import match_vectors
+from discreet.corpus.vocabulary import WordOrigin
+from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates

@@ -16,12 +16,18 @@ from sklearn.base import BaseEstimator
 from discreet._articles import kind_of
 from discreet._persons import check_persons, knows_persons
 from discreet._validate import Checked, collect, is_whole, refuse, shown
-from discreet.errors import DiscreetError, LargeDeltaWarning, Parameter, PrivacyError, Proposal
+from discreet.errors import (
+    DiscreetError,
+    LargeDeltaWarning,
+    Parameter,
+    ParameterError,
+    PrivacyError,
+    Proposal,
+)
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.ledger.refusal import EventsAt
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
-from discreet.release.booking.lost_choices import notice_lost_choice
 from discreet.release.booking.separate_budgets import notice_fit
 from discreet.release.numbers import NumbersRelease, Promised, faults_of_topics
 
@@ -92,8 +98,6 @@ class PrivateEstimator(PlannedEstimator):
 
     #: The relation that the promise is about.
     neighboring: ClassVar[str] = "add_or_remove_one"
-    #: Whether X is counts, and not texts of which words are chosen.
-    _takes_counts: ClassVar[bool] = True
     #: The units that a subclass can protect.
     _protects: ClassVar[tuple[str, ...]] = ("document", "person")
 
@@ -139,10 +143,8 @@ class PrivateEstimator(PlannedEstimator):
     def _notice(self, booking: Booking, counts: Any) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
 
-        And where its columns were chosen on another, which they no longer say. ``counts`` is None where they say it.
+        ``counts`` is None where their columns say on which ledger they were chosen: the text is known there.
         """
-        if self._takes_counts and counts is not None:
-            notice_lost_choice(counts, booking.ledger)
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
             notice_fit(counts, booking.ledger)
 
@@ -265,6 +267,9 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
                 ", or leave the persons out (Corpus.without_persons()).",
             )
         ]
+    if persons is not None:
+        advice = (f" have no effect where the unit is {privacy_unit}: leave ", Proposal("persons"), " out.")
+        return [ParameterError(Parameter("persons"), *advice)]
     return []
 
 

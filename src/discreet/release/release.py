@@ -202,7 +202,7 @@ class Release(Promised):
 
         Parameters
         ----------
-        counts : array-like, sparse matrix, Corpus, ShardedCorpus or WordCounts of shape (n_documents, n_words)
+        counts : array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
             Columns as in ``vocabulary``; where they have names, in any order.
         n_jobs : int, optional
         engine : Engine, optional
@@ -391,7 +391,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like, sparse matrix, frame, WordCounts, Corpus or ShardedCorpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, frame, Corpus or ShardedCorpus of shape (n_documents, n_words)
             Where columns have names, they are put in the order of the release; other words are refused. Of shards
             one a thread is read at a time, and ``release_.transform_shards`` holds no more of the answer, either.
 
@@ -415,7 +415,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, frame, Corpus of shape (n_documents, n_words)
             Documents that the topics were not fitted to.
         y : None
             Ignored.

@@ -208,7 +208,7 @@ class TopicPrevalence(PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, WordCounts, Corpus or ShardedCorpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
             Counts of the words of ``release``, in their order.
         by : sequence of length n_documents, optional
             By default the labels that X carries; shards always carry theirs. The group of each document: a label, or

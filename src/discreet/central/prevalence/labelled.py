@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._persons import check_same_rows
-from discreet._word_order import column_order
+from discreet._word_order import carried, column_order
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name
 from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
 from discreet.central.prevalence.statistic import prevalence_sum
@@ -21,7 +21,6 @@ from discreet.central.vocabulary.sharded_words import ShardedWords
 from discreet.central.vocabulary.units import UnitWords, rank_words
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.words.origin import carried
 from discreet.engines import Engine
 from discreet.engines.process import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError

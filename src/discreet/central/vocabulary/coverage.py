@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.sharded_words import ShardedWords
 from discreet.corpus.shards.shard_file import Rows
-from discreet.corpus.words.origin import Coverage
+from discreet.corpus.vocabulary import Coverage
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism

@@ -14,7 +14,6 @@ from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts, only_texts
-from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError
 
 __all__ = [
@@ -28,13 +27,20 @@ __all__ = [
 
 
 class Documents(NamedTuple):
-    """Counts of shape (n_documents, n_words), words, persons and the index of the rows, private; how texts were cut."""
+    """Counts of shape (n_documents, n_words), words, and what is said of the rows, private; how texts were cut."""
 
     counts: sp.csr_matrix
     words: tuple[str, ...]
     persons: NDArray[np.int64] | None
+    labels: Any = None
     index: Any = None
     cut: Mapping[str, Any] = MappingProxyType({})
+
+    def corpus_of(self, words: tuple[str, ...]) -> Corpus:
+        """Return the counts of these words."""
+        counts = self.counts if words == self.words else pick_words(self.counts, self.words, words)
+        corpus = Corpus(counts, words, self.persons, self.labels)
+        return corpus.read_as(cut=self.cut, index=self.index)
 
 
 def check_kind(X: Any) -> None:
@@ -80,7 +86,7 @@ def count_documents(
     persons : array-like of shape (n_documents,), optional
         Person of each text; by default those of the corpus.
     vocabulary : tuple of str, optional
-        Count these words only, columns in this order. None: all words, columns in sorted order for texts.
+        Count these words only of texts, columns in this order. None: all words, columns in sorted order for texts.
     in_text_order : bool, default False
         Entries of a row stand in the order in which the text uses the words.
     callback : callable, optional
@@ -94,21 +100,15 @@ def count_documents(
     check_kind(X)
     if isinstance(X, Corpus | ShardedCorpus):
         kept = leave_out(X, tokenizer.left_out)
-        counts, words = kept.counts, kept.vocabulary
-        if vocabulary is not None:
-            counts, words = pick_words(counts, words, vocabulary), vocabulary
-    elif in_text_order:
+        kept = kept.to_corpus() if isinstance(kept, ShardedCorpus) else kept
+        whose = check_persons(kept, persons, kept.n_documents)
+        return Documents(kept.counts, kept.vocabulary, whose, kept.labels, kept.index, kept.cut)
+    if in_text_order:
         counts, words = _count_in_text_order(watched(callback, "counting words", X), tokenizer)
     else:
         counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
     numbers = check_persons(X, persons, len(counts.indptr) - 1)
-    index = index_of(X)
-    if index is not None and len(index) != len(counts.indptr) - 1:
-        index = None
-    known: Mapping[str, Any] | None = (
-        carried(X, "cut") if isinstance(X, Corpus | ShardedCorpus) else tokenizer.settings()
-    )
-    return Documents(counts, words, numbers, index, known or {})
+    return Documents(counts, words, numbers, None, index_of(X), tokenizer.settings())
 
 
 def leave_out(corpus: Any, stop_words: frozenset[str]) -> Any:

@@ -28,26 +28,24 @@ from discreet._threads import count_threads
 from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
 from discreet.central.vocabulary import methods
 from discreet.central.vocabulary.coverage import release_coverage
-from discreet.central.vocabulary.documents import Documents, check_kind, count_documents, pick_words
+from discreet.central.vocabulary.documents import Documents, check_kind, count_documents
 from discreet.central.vocabulary.public_words import public_words
 from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
 from discreet.central.vocabulary.sparse_output import SparseOutput
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import rank_words, secret_order
-from discreet.central.word_counts import WordCounts
-from discreet.corpus import DEFAULT_TOKEN_PATTERN
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
-from discreet.corpus.words.chosen_counts import choices_of
-from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import booked_choice
-from discreet.release.booking.lost_choices import remember_choices
+from discreet.release.booking.separate_budgets import remember_text
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer", "count_booked"]
@@ -140,7 +138,6 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     ['model', 'of', 'text', 'topics']
     """
 
-    _takes_counts = False
     _constraints = rules(
         method=choice(*methods.METHODS),
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
@@ -208,37 +205,34 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         y : None
             Ignored.
         persons : array-like of shape (n_documents,), optional
-            Person of each text; needed for ``privacy_unit="person"`` unless a Corpus names them.
+            Person of each text; needed for ``privacy_unit="person"`` unless a corpus knows them.
         """
         self._fit(X, persons)
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, X: Any, y: Any = None, *, persons: Any = None
-    ) -> WordCounts:
+    ) -> Corpus:
         """Choose the vocabulary and count it, reading X once. Parameters as for :meth:`fit`."""
         read = self._fit(X, persons)
-        if read is None:  # a public vocabulary: nothing was read yet; or shards, of which nothing is held
-            return self.transform(X, persons=persons)
-        return self._count(read)
+        # Of a public vocabulary nothing was read yet, and of shards nothing is held.
+        return self._count(X, persons) if read is None else self._chosen(read, self.word_origin_)
 
-    def transform(self, X: Any, *, persons: Any = None) -> WordCounts:
+    def transform(self, X: Any) -> Corpus:
         """Count the words of the vocabulary. The counts are exact, hence private.
 
         Parameters
         ----------
-        X : iterable of str, or Corpus
-        persons : array-like of shape (n_documents,), optional
-            Carried along with the counts.
+        X : iterable of str, Corpus or ShardedCorpus
+            Where several documents may be one person's, a corpus that knows it.
 
         Returns
         -------
-        WordCounts of shape (n_documents, n_words)
-            A ``csr_matrix`` that carries the vocabulary, and the persons where known.
+        Corpus of shape (n_documents, n_words)
+            With the persons and labels of X where that is a corpus. It knows on which ledger the words were chosen.
         """
         check_is_fitted(self, "vocabulary_")
-        read = count_documents(X, methods.tokenizer_of(self), persons, self._words(), callback=self.callback)
-        return self._carry(read.counts, read, self.word_origin_.after(choices_of(X)))
+        return self._count(X, None)
 
     def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
         """Write new shards of exact, hence private, counts of the vocabulary; they carry the ledger of its choice."""
@@ -375,15 +369,19 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     def _words(self) -> tuple[str, ...]:
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
 
-    def _count(self, read: Documents) -> WordCounts:
-        """Keep the chosen words of what was read."""
-        counts = pick_words(read.counts, read.words, self._words())
-        return self._carry(counts, read, self.word_origin_)
+    def _count(self, X: Any, persons: Any) -> Corpus:
+        cut = methods.tokenizer_of(self)
+        read = count_documents(X, cut, persons, self._words(), callback=self.callback)
+        return self._chosen(read, self.word_origin_.after(choices_of(X)))
 
-    def _carry(self, counts: Any, read: Documents, origin: WordOrigin) -> WordCounts:
-        remember_choices(counts, origin.choices)
-        more: dict[str, Any] = {"persons": read.persons, "index": read.index, "cut": read.cut}
-        return WordCounts(counts, self._words(), word_weights=self.word_weights_, word_origin=origin, **more)
+    def _chosen(self, read: Documents, origin: WordOrigin) -> Corpus:
+        """Return the words of the vocabulary in what was read."""
+        corpus = read.corpus_of(self._words()).with_word_origin(origin)
+        if origin.ledger is not None:
+            remember_text(
+                corpus.counts, origin.ledger
+            )  # bare, they say no more where their columns were chosen
+        return corpus
 
     def _delta(self) -> float:
         if self.delta is not None:
@@ -396,4 +394,4 @@ def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, p
     read = vectorizer._fit_booked(booking, X, persons)  # pyright: ignore[reportPrivateUsage]
     if read is None:
         return transform_for_now(vectorizer, X)
-    return vectorizer._count(read)  # pyright: ignore[reportPrivateUsage]
+    return vectorizer._chosen(read, vectorizer.word_origin_)  # pyright: ignore[reportPrivateUsage]

@@ -107,7 +107,7 @@ class HybridGibbsLDA(PrivateTopicModel):
     (2, 30)
     """
 
-    #: ``persons`` have no effect: the unit is one word, replaced by another.
+    #: ``persons`` are refused: the unit is one word, replaced by another.
     privacy_unit = "word"
     neighboring = "replace_one"
     _protects = ("word",)

@@ -242,7 +242,7 @@ def _write_as_shards(
 def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
     """Refuse to call words public that lie beside counts, where it is known that they are not."""
     from discreet.corpus import load_vocabulary
-    from discreet.corpus.words.origin import UNKNOWN, refuse_public
+    from discreet.corpus.vocabulary import UNKNOWN, refuse_public
     from discreet.corpus.write import read_word_origin
 
     refuse_public(read_word_origin(source, load_vocabulary(vocabulary)) or UNKNOWN)

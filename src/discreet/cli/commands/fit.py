@@ -149,7 +149,7 @@ def fit(
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.reading import load, open_shards
     from discreet.corpus import ShardedCorpus
-    from discreet.corpus.words.word_vectors import check_vector_file
+    from discreet.corpus.word_vectors import check_vector_file
     from discreet.release.booking.booked_choices import ledger_of_choices
 
     say = console(quiet=quiet)

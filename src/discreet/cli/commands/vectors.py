@@ -26,7 +26,7 @@ def vectors(
     """
     from discreet.cli.display import console
     from discreet.corpus import load_vocabulary, match_vectors, write_vectors
-    from discreet.corpus.words.word_vectors import file_digest
+    from discreet.corpus.word_vectors import file_digest
 
     check_output_file(out, (".npz",), force=force)
     listed = load_vocabulary(words)

@@ -28,8 +28,7 @@ from discreet.corpus.formats.records import show_fields
 from discreet.corpus.formats.table import Counted, CountReading
 from discreet.corpus.formats.text_files import csv_rows, refuse_other_delimiter, rows_of, separator
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.words.origin import UNKNOWN, WordOrigin
-from discreet.corpus.words.vocabulary import check_words
+from discreet.corpus.vocabulary import UNKNOWN, WordOrigin, check_words
 from discreet.errors import CorpusError
 
 __all__ = ["read_csv_counts", "read_npz", "read_shards", "write_csv_counts", "write_npz"]

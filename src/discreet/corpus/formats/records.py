@@ -18,7 +18,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import Problems
 from discreet.corpus.tokens.counting import TextCounter
 from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens
-from discreet.corpus.words.origin import FROM_TEXT
+from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, Parameter, Proposal
 
 __all__ = [

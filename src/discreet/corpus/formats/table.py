@@ -23,7 +23,7 @@ from discreet._progress import Callback
 from discreet._validate import is_folder, is_there, path_shown, shown
 from discreet.corpus.check import Csr
 from discreet.corpus.files import archive_members, is_standard_input, without_packing
-from discreet.corpus.words.origin import UNKNOWN, WordOrigin
+from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [

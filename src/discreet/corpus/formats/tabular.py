@@ -26,7 +26,7 @@ from discreet.corpus.files import (
 )
 from discreet.corpus.formats.records import Fields, Reading, Record, choose_fields, gather, show_fields
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
 __all__ = ["from_frame", "holds_frames", "read_arrow", "read_frames", "read_parquet", "read_xlsx"]

@@ -18,8 +18,7 @@ from discreet.corpus.formats.table import reader_of
 from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import write_shards
-from discreet.corpus.words.origin import UNKNOWN, WordOrigin
-from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.corpus.vocabulary import UNKNOWN, WordList, WordOrigin, load_vocabulary
 
 __all__ = ["STREAMED_COUNTS", "read_counts_into_shards"]
 

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from discreet._files import write_whole
 from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.shards.shard_file import ShardEntry
-from discreet.corpus.words.origin import WordOrigin
-from discreet.corpus.words.vocabulary import check_words
+from discreet.corpus.vocabulary import WordOrigin, check_words
 from discreet.errors import CorpusError
 
 __all__ = ["VOCABULARY", "Manifest", "read_manifest", "write_manifest"]

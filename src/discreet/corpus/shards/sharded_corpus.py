@@ -13,8 +13,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.manifest import Manifest, read_manifest
 from discreet.corpus.shards.shard_file import Shard
-from discreet.corpus.words.chosen_counts import with_choices
-from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
 __all__ = ["ShardedCorpus"]
@@ -160,8 +159,7 @@ class ShardedCorpus:
     def counts(self) -> Csr:
         """All counts, in memory; documents in the order of the shards."""
         parts = [shard.read().counts for shard in self.shards]
-        found = sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
-        return with_choices(found, self.word_origin.choices)
+        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
 
     @property
     def persons(self) -> NDArray[np.int64] | None:

@@ -25,8 +25,7 @@ from discreet.corpus.shards.spill import Spill
 from discreet.corpus.shards.write import SHARD_DOCUMENTS
 from discreet.corpus.tokens.counting import TextCounter
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
-from discreet.corpus.words.vocabulary import WordList, words_for
+from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_into_shards"]

@@ -18,9 +18,14 @@ from discreet.corpus.shards.manifest import Manifest, write_manifest
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import Spill
-from discreet.corpus.words.chosen_counts import choices_of
-from discreet.corpus.words.origin import UNKNOWN, WordOrigin, refuse_public
-from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.corpus.vocabulary import (
+    UNKNOWN,
+    WordList,
+    WordOrigin,
+    choices_of,
+    load_vocabulary,
+    refuse_public,
+)
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["SHARD_DOCUMENTS", "restrict_shards", "write_shards"]

@@ -49,7 +49,7 @@ from discreet._articles import with_article
 from discreet._validate import shown
 from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages, takes_links, without_links
 from discreet.corpus.tokens.stop_words import LANGUAGES, collect_stop_words, language_names
-from discreet.corpus.words.vocabulary import load_vocabulary
+from discreet.corpus.vocabulary import load_vocabulary
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
 __all__ = [

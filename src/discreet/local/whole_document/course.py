@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from discreet._files import lock_beside, write_whole
-from discreet.corpus.words.word_vectors import file_digest
+from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.questions import (

@@ -32,9 +32,8 @@ from discreet._validate import (
 )
 from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.corpus import check_counts
-from discreet.corpus.words.origin import WordOrigin, refuse_chosen_columns
-from discreet.corpus.words.vocabulary import check_words
-from discreet.corpus.words.word_vectors import WordVectors, match_vectors
+from discreet.corpus.vocabulary import WordOrigin, check_words, refuse_chosen_columns
+from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.questions import next_question

@@ -55,7 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet.corpus.words.vocabulary import check_words
+from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.questions import asked
 from discreet.lda.questions.asked import DOC_TOPIC_PRIOR, STEPS, Asked, Kind

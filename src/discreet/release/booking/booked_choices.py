@@ -12,9 +12,8 @@ there, too, in the purpose.
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.corpus.words.chosen_counts import choices_of
-from discreet.corpus.words.column_choice import ColumnChoice
-from discreet.corpus.words.origin import carried
+from discreet._word_order import carried
+from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 

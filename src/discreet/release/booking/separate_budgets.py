@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger.ledger import Ledger
     from discreet.privacy.ledger.reservation import Entry
 
-__all__ = ["digest_of", "notice_fit"]
+__all__ = ["notice_fit", "remember_text"]
 
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
@@ -51,20 +51,26 @@ def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
     ledger : Ledger
         On which it is booked.
     """
+    if counts is not None:
+        remember_text(counts, ledger)
     with _taking_turns:
-        if counts is not None:
-            text = (digest_of(counts), ledger.privacy_unit, ledger.neighboring)
-            _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
-            _ledgers.move_to_end(text)
-        while len(_ledgers) > _MOST_TEXTS:
-            _ledgers.popitem(last=False)
         told = [_grown(books) for books in _ledgers.values() if ledger.identity in books.by_identity]
     worst = max((one for one in told if one is not None), default=None)
     if worst is not None:
         warnings.warn(_told(*worst), SeparateBudgetsWarning, stacklevel=6)
 
 
-def digest_of(counts: Any) -> str:
+def remember_text(counts: Any, ledger: "Ledger") -> None:
+    """Remember that what was booked on a ledger read these canonical counts, or shards, or chose their columns."""
+    text = (_digest_of(counts), ledger.privacy_unit, ledger.neighboring)
+    with _taking_turns:
+        _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
+        _ledgers.move_to_end(text)
+        while len(_ledgers) > _MOST_TEXTS:
+            _ledgers.popitem(last=False)
+
+
+def _digest_of(counts: Any) -> str:
     """Return a digest of canonical counts, or of shards, that nobody can make in another process."""
     digest = blake2b(repr(counts.shape).encode(), key=_key)
     if isinstance(counts, ShardedCorpus):

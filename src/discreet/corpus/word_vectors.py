@@ -10,7 +10,7 @@ import hashlib
 import io
 import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from os import PathLike as _Path
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +22,7 @@ from discreet._articles import kind_of
 from discreet._files import write_whole
 from discreet._word_order import listed_texts
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.vector_files import Wanted, read_vector_file
-from discreet.corpus.words.vector_objects import named, pairs_of
+from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
 
 __all__ = [
@@ -38,6 +37,11 @@ __all__ = [
 
 #: Vectors of a smaller share of the words are warned of.
 _FEW = 0.1
+_EXPECTED = (
+    "a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, (words, array), or an array of shape "
+    f"(n_words, n_dimensions) with 1 to {MOST_DIMENSIONS} numbers for each word"
+)
+_Rows = tuple[str, Iterable[tuple[str, NDArray[np.float32]]], int]
 
 
 class WordVectors(NamedTuple):
@@ -126,7 +130,7 @@ def _match(source: Any, words: Sequence[str]) -> WordVectors:
         table = _Table(wanted)
         n_dimensions = read_vector_file(path, table.wanted, table.add)
         return table.close(n_dimensions, path.name, file_digest(path))
-    name, pairs, n_dimensions = pairs_of(source, wanted)
+    name, pairs, n_dimensions = _pairs_of(source, wanted)
     table = _Table(wanted)
     for word, vector in pairs:
         table.add(word, vector)
@@ -188,14 +192,14 @@ def check_vectors(source: Any) -> None:
     if isinstance(source, str | _Path):
         check_vector_file(Path(source))
         return
-    unnamed = isinstance(source, np.ndarray) or (isinstance(source, tuple | list) and named(source) is None)
+    unnamed = isinstance(source, np.ndarray) or (isinstance(source, tuple | list) and _named(source) is None)
     if isinstance(source, WordVectors) or unnamed:
         raise ParameterError(
             Parameter("word_vectors"),
             " must name their words where words are chosen from the texts: give a path, a mapping, a data frame or "
             "(words, array).",
         )
-    for _ in pairs_of(source, [])[1]:
+    for _ in _pairs_of(source, [])[1]:
         pass
 
 
@@ -277,3 +281,127 @@ def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
             "the vectors have them. Match them to these: match_vectors(source, words).",
         )
     return found
+
+
+# ---- vectors given as objects: their words and vectors, one after the other
+
+
+def _pairs_of(source: Any, words: list[str]) -> _Rows:
+    """Words and vectors of an object, with its kind and the number of dimensions."""
+    source = getattr(source, "wv", source)  # a gensim model holds its KeyedVectors there
+    if hasattr(source, "key_to_index") and hasattr(source, "vectors"):
+        places: Mapping[str, int] = source.key_to_index
+        array = _matrix(source.vectors, "the vectors of KeyedVectors")
+        return (
+            "KeyedVectors",
+            ((word, _checked(array[place])) for word, place in places.items()),
+            array.shape[1],
+        )
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if isinstance(source, tuple | list):
+        return "array", *_aligned(*(_named(source) or (source, words)))
+    if isinstance(source, np.ndarray):
+        return "array", *_aligned(source, words)
+    return _from_frame(source)
+
+
+def _from_mapping(source: Mapping[Any, Any]) -> _Rows:
+    if not source:
+        raise ParameterError("word_vectors is an empty mapping; give words and their vectors.")
+    first = np.shape(next(iter(source.values())))
+    if len(first) != 1 or not 1 <= first[0] <= MOST_DIMENSIONS:
+        raise ParameterError(
+            f"word_vectors must map words to vectors of 1 to {MOST_DIMENSIONS} numbers, but the first has shape "
+            f"{first}."
+        )
+
+    def rows() -> Iterator[tuple[str, NDArray[np.float32]]]:
+        for word, vector in source.items():
+            if np.shape(vector) != first:
+                raise ParameterError(
+                    f"all word vectors must have shape {first}, but one has {np.shape(vector)}."
+                )
+            yield str(word), _checked(np.asarray(vector))
+
+    return "mapping", rows(), first[0]
+
+
+def _named(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
+    """Return the array and the words of (words, array), or of (array, words); None for anything else."""
+    if len(source) == 2:
+        for array, listed in (source[::-1], source):
+            words = listed_texts(listed)
+            if words:
+                return array, words
+        for part in source:
+            if isinstance(part, Set | MappingView):
+                raise ParameterError(
+                    Parameter("word_vectors"),
+                    " must be (words, array) with a list of words in the order of the rows, but they are in "
+                    f"{kind_of(part)}, which promises no order: give a list.",
+                )
+    return None
+
+
+def _aligned(array: Any, words: list[str]) -> tuple[Iterable[tuple[str, NDArray[np.float32]]], int]:
+    matrix = _matrix(array, "word_vectors")
+    if len(matrix) != len(words):
+        raise ParameterError(
+            f"word_vectors has {len(matrix)} rows for {len(words)} words; give one row for each word, or "
+            "(words, array)."
+        )
+    known = np.flatnonzero(
+        ~np.isnan(matrix.astype(np.float64)).all(1)
+    )  # a row of NaN is a word without a vector
+    rows = ((words[row], _checked(matrix[row])) for row in known)
+    return rows, matrix.shape[1]
+
+
+def _from_frame(source: Any) -> _Rows:
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(source, eager_only=True)
+    except TypeError:
+        raise ParameterError(f"word_vectors must be {_EXPECTED}, but is {kind_of(source)}.") from None
+    # By place, not by name: pandas numbers columns that nobody named.
+    columns = list(frame.iter_columns())
+    numeric = [column for column in columns if column.dtype.is_numeric()]
+    others = [column for column in columns if not column.dtype.is_numeric()]
+    index = getattr(source, "index", None)
+    if len(others) == 1:
+        words = others[0].to_list()
+    elif not others and index is not None and all(isinstance(word, str) for word in index):
+        words = list(index)
+    else:
+        raise ParameterError(
+            f"a frame of word vectors must have one column of words, but {len(others)} columns hold no numbers."
+        )
+    if not numeric:
+        raise ParameterError("a frame of word vectors must have columns of numbers, but has none.")
+    matrix = np.column_stack([column.to_numpy() for column in numeric])
+    return "frame", *_aligned(matrix, [str(word) for word in words])
+
+
+def _matrix(array: Any, what: str) -> NDArray[Any]:
+    try:
+        matrix = np.asarray(array)
+    except (TypeError, ValueError):  # they may show what they could not convert
+        matrix = None
+    if matrix is None:
+        raise ParameterError(
+            f"{what} must be {_EXPECTED}, but is {kind_of(array)} whose rows differ in length."
+        )
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not 1 <= matrix.shape[1] <= MOST_DIMENSIONS:
+        raise ParameterError(
+            f"{what} must be {_EXPECTED}, but is {kind_of(array)} of shape {matrix.shape} and type "
+            f"{'text' if matrix.dtype.kind in 'US' else matrix.dtype.name}."
+        )
+    return matrix
+
+
+def _checked(vector: NDArray[Any]) -> NDArray[np.float32]:
+    if vector.dtype.kind not in "fiu" or not (np.abs(vector) < float(np.finfo(np.float32).max)).all():
+        raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
+    return vector.astype(np.float32)

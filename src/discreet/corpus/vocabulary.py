@@ -1,47 +1,124 @@
-"""Where words come from: who says that they are public, and which private choices their columns went through.
+"""The words of a corpus: lists of them, where they come from, and which private choices their columns went through.
 
 A list of words made from private texts tells what stands in them: a word that one document holds is in the list, or it
 is not. So words are public only where somebody says so, by ``words_are_public=True`` in one of the calls that words
 go through, and who said it, where, goes with the words into the release. Words that ``PrivateCountVectorizer`` chose
 carry the booking of that choice. All others are refused where a promise is made.
 
-These are two facts. Names are dropped, never guessed, where columns may have changed; and somebody may lay counts on
-another list, which is public. The choices stay all the same (:mod:`discreet.corpus.words.column_choice`): what is
-released of such counts is booked where they are, or refused.
+These are two facts. Counts of chosen words lack all other words, whatever the columns are called later: laid on a
+public list, the words that were not chosen are columns of zeros, and which ones they are tells of the texts. So a
+choice stays with a :class:`~discreet.Corpus` through all its methods, apart from who says that its words are public,
+and what is released of it is booked where the choice is, or refused. It lives in the corpus and its files, and
+nowhere else: of bare counts (``corpus.counts``), and of what scipy makes of them, the caller vouches for the columns.
 """
 
 import json
 import math
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex, TypeGuard
 
 from discreet._articles import kind_of
+from discreet._validate import first_few
 from discreet._word_order import carried, column_words
-from discreet.corpus.words.column_choice import ColumnChoice, joined
-from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
+from discreet.corpus.files import open_source, read_lines
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
 __all__ = [
     "FROM_TEXT",
     "NUMBERED",
     "UNKNOWN",
+    "ColumnChoice",
     "Coverage",
     "GivenWords",
+    "WordList",
     "WordOrigin",
-    "carried",
-    "faults_of_runs",
+    "check_words",
+    "choices_of",
     "faults_of_words",
     "given_words",
+    "joined",
     "listed_words",
+    "load_vocabulary",
     "refuse_chosen_columns",
     "refuse_public",
+    "words_for",
 ]
 
+#: A path of a file with one word a line, or the words themselves.
+WordList = str | os.PathLike[str] | Iterable[str]
+_GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
+#: A run of tokens has no more (``ngram_range``).
+_MOST_BLANKS = 19
+
 _KINDS = ("public", "chosen", "numbered", "from text", "unknown")
+_DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST_NAME = 200
+_MOST_CHOICES = 64
+_OF_CHOICE = {"ledger", "booking", "entry", "seeded"}
+
+
+# ---- private choices, and where words come from
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """One private choice of words, as it is booked.
+
+    Attributes
+    ----------
+    ledger : str
+        Identity of the ledger.
+    booking : int
+        Number of the booking there.
+    entry : str
+        Digest of that booking, with its nonce.
+    seeded : bool, default False
+        Whether it was made with a seed, so that whoever knows it can undo the noise.
+    book : Ledger, optional
+        The ledger itself where it is at hand. Not stored, and not compared.
+    """
+
+    ledger: str
+    booking: int
+    entry: str
+    seeded: bool = False
+    book: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.ledger, str) and 0 < len(self.ledger) <= _LONGEST_NAME
+        noted = isinstance(self.entry, str) and _DIGEST.fullmatch(self.entry)
+        counted = type(self.booking) is int and self.booking >= 0
+        if not named or not noted or not counted or not isinstance(self.seeded, bool):
+            raise CorpusError("this does not say how words were chosen: it was changed or is damaged.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON values."""
+        return {name: getattr(self, name) for name in sorted(_OF_CHOICE)}
+
+    @classmethod
+    def all_from_json(cls, values: Any) -> "tuple[ColumnChoice, ...]":
+        """Return what :meth:`to_json` wrote of several; ``CorpusError`` where it is damaged."""
+        known = isinstance(values, list) and len(values) <= _MOST_CHOICES
+        if not known or not all(isinstance(value, dict) and set(value) == _OF_CHOICE for value in values):
+            raise CorpusError("this does not say how words were chosen: it was changed or is damaged.")
+        return joined(cls(**value) for value in values)
+
+
+def joined(*several: Iterable[ColumnChoice]) -> tuple[ColumnChoice, ...]:
+    """Return all choices, each once, in the order of their first appearance."""
+    found: dict[ColumnChoice, ColumnChoice] = {}
+    for choices in several:
+        for choice in choices:
+            known = found.setdefault(choice, choice)
+            if known.book is None and choice.book is not None:
+                found[choice] = replace(known, book=choice.book)
+    return tuple(found.values())
 
 
 class Coverage(NamedTuple):
@@ -226,7 +303,7 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
 
     Parameters
     ----------
-    X : Corpus, WordCounts, data frame, matrix or array-like
+    X : Corpus, data frame, matrix or array-like
         What declares words as a part of its class carries them; the names of a frame's columns are words.
     vocabulary : sequence of str, optional
         Words of a matrix that carries none.
@@ -301,10 +378,15 @@ def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
         )
 
 
+def choices_of(X: Any) -> tuple[ColumnChoice, ...]:
+    """Return the private choices that the columns of a corpus went through."""
+    origin: WordOrigin | None = carried(X, "word_origin")
+    return () if origin is None else origin.choices
+
+
 def refuse_chosen_columns(X: Any) -> None:
     """Raise ``PrivacyError`` where columns went through a private choice that cannot be booked with what is made."""
-    origin: WordOrigin | None = carried(X, "word_origin")
-    if origin is not None and origin.choices:
+    if choices_of(X):
         raise PrivacyError(
             "the columns of these counts were chosen from the texts, at a cost that cannot be told here: count the "
             "texts themselves with a public ",
@@ -374,11 +456,9 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
 
 
 def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
-    words, known = carried(X, "vocabulary"), carried(X, "word_origin")
+    words = carried(X, "vocabulary")
     if words is not None:
-        return tuple(words), known or UNKNOWN
-    if known is not None:  # words were dropped, and choices are known
-        return None, NUMBERED.after(known.choices)
+        return tuple(words), carried(X, "word_origin") or UNKNOWN
     columns = carried(X, "column_names")  # of pyarrow, whose ``columns`` are the columns themselves
     columns = carried(X, "columns") if columns is None else columns
     if columns is None:
@@ -404,3 +484,157 @@ def listed_words(vocabulary: WordList | None, words_are_public: bool) -> tuple[s
     if words_are_public:
         refuse_public(FROM_TEXT, listed=vocabulary is not None)
     return None if vocabulary is None else load_vocabulary(vocabulary)
+
+
+# ---- lists of words
+
+
+def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, ...]:
+    """Return a list of words as a tuple, in its order.
+
+    Parameters
+    ----------
+    source : path, iterable of str, or dictionary
+        A text file with one word a line (compressed too), or the words. A ``str`` is a path. Or what numbers words: a
+        gensim ``Dictionary``, the file of its ``save_as_text``, a ``vocabulary_`` of scikit-learn.
+    encoding : str, default "utf-8"
+        Encoding of the file.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    CorpusError
+        Where the file cannot be read, or a word is empty, repeated, a whole text or holds a line break; names
+        the lines.
+    """
+    if isinstance(source, str | os.PathLike):
+        _refuse_pickle(source)
+        words = [line.rstrip("\r\n") for line in read_lines(source, encoding)]
+        while (
+            words and not words[-1]
+        ):  # blank lines at the end are harmless; elsewhere they shift the columns
+            words.pop()
+        if not words:
+            raise CorpusError(f"{os.fspath(source)} is empty: expected a vocabulary, one word a line.")
+        numbered = _gensim_lines(words)
+        if numbered is not None:
+            return _by_number(numbered, os.fspath(source))
+        return check_words(words, f"{os.fspath(source)}: line", first=1)
+    known: Any = getattr(source, "token2id", source)
+    if isinstance(known, Mapping):
+        return _by_number(_turned(known), "vocabulary")
+    return check_words(source, "vocabulary: position", first=0)
+
+
+def words_for(files: Iterable[Any], vocabulary: WordList | None, encoding: str) -> tuple[str, ...] | None:
+    """Return the words that documents are counted by, None where none are listed; the documents are no such list."""
+    if isinstance(vocabulary, str | os.PathLike) and any(_one_file(file, vocabulary) for file in files):
+        raise CorpusError(
+            "the vocabulary is the file of the documents itself, and every line of a vocabulary is published; name a "
+            "list of words, one a line, that was not made from these documents."
+        )
+    return None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+
+
+def _one_file(one: Any, other: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except (OSError, TypeError, ValueError):
+        return False
+
+
+def _refuse_pickle(path: str | os.PathLike[str]) -> None:
+    with open_source(path) as file:
+        pickled = file.raw.read(1) == b"\x80"
+    if pickled:
+        raise CorpusError(
+            f"{os.fspath(path)} is a pickle, which could run anything and is not opened; write the words one a line, "
+            "or gensim's dictionary with save_as_text."
+        )
+
+
+def _gensim_lines(lines: list[str]) -> list[tuple[int, Any]] | None:
+    """Return the numbers and words of gensim's ``save_as_text``; None for another file.
+
+    Its lines are: number, word and number of documents, with tabs between; before them the number of all documents.
+    """
+    rest = lines[1:] if lines[0].isdecimal() and len(lines) > 1 else lines
+    found = [_GENSIM_LINE.fullmatch(line) for line in rest]
+    if not all(found):
+        return None
+    return [(int(match[1]), match[2]) for match in found if match is not None]
+
+
+def _turned(known: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Return pairs of number and word of a mapping, whichever is the key."""
+    return [(key, value) if isinstance(key, SupportsIndex) else (value, key) for key, value in known.items()]
+
+
+def _by_number(pairs: list[tuple[Any, Any]], name: str) -> tuple[str, ...]:
+    words: dict[int, Any] = {int(number): word for number, word in pairs if isinstance(number, SupportsIndex)}
+    if len(words) != len(pairs) or set(words) != set(range(len(pairs))):
+        raise CorpusError(
+            f"{name}: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
+        )
+    return check_words((words[number] for number in range(len(words))), f"{name}: position")
+
+
+def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple[str, ...]:
+    """Check that words are distinct, non-empty, one-line strings.
+
+    Parameters
+    ----------
+    words : iterable
+        The words.
+    where : str
+        What an error says before the number of the word, such as ``"vocabulary: position"``.
+    first : int
+        Number of the first word.
+
+    Returns
+    -------
+    tuple of str
+        Words are not shown in errors: the vocabulary of private text is private too.
+    """
+    listed = tuple(words)
+    if not _all_text(listed):
+        position, kind = next((i, type(w).__name__) for i, w in enumerate(listed) if not isinstance(w, str))
+        raise CorpusError(f"{where} {first + position}: expected a word (str), found {kind}.")
+    joined = "\n".join((*listed, "."))
+    if not all(listed) or len(joined.splitlines()) != len(listed) + 1 or not _encodable(joined):
+        bad = [i + first for i, word in enumerate(listed) if not _one_line(word)]
+        raise CorpusError(
+            f"{where} {first_few(bad)}: a word must not be empty, "
+            "hold a line break or a lone surrogate; remove it."
+        )
+    texts = [i + first for i, word in enumerate(listed) if word.count(" ") > _MOST_BLANKS]
+    if texts:
+        raise CorpusError(
+            f"{where} {first_few(texts)}: more than {_MOST_BLANKS} blanks, so a text and no word. Every word of a "
+            "vocabulary is published: give a list of words, never the texts themselves."
+        )
+    if len(set(listed)) != len(listed):
+        seen: dict[str, int] = {}
+        repeats = [(i, seen[w]) for i, w in enumerate(listed) if seen.setdefault(w, i) != i]
+        pairs = first_few([f"{i + first} (same as {j + first})" for i, j in repeats])
+        raise CorpusError(f"{where} {pairs}: each word may stand in the vocabulary once; remove the repeats.")
+    return listed
+
+
+def _all_text(words: tuple[object, ...]) -> TypeGuard[tuple[str, ...]]:
+    return all(isinstance(word, str) for word in words)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _one_line(word: str) -> bool:
+    return bool(word) and len(f"{word}.".splitlines()) == 1 and _encodable(word)
