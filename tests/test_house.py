@@ -148,6 +148,7 @@ SHARED_NAMES = {
     "page": "the HTML page of the folder's subject",
     "record": "what is released, as an object",
     "shards": "a corpus in shards, as the room sees it",
+    "start": "where an algorithm begins",
     "state": "the state of an algorithm: only what its next step needs",
     "units": "privacy units, whose contributions are bounded, as the room's mechanisms need them",
     "wire": "the bytes that travel between the parties of the setting",

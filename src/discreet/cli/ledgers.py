@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._files import write_whole
 from discreet.cli.options import check_output_file
-from discreet.release.numbers import FitRelease, encoded
-from discreet.release.prevalence import PrevalenceRelease
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
-    from discreet.release import Release
+    from discreet.release import FitRelease, PrevalenceRelease, Release
 
 __all__ = [
     "after_interruption",
@@ -89,8 +87,10 @@ def check_release_file(path: Path, *, option: str = "--out", force: bool = False
     check_output_file(path.with_suffix(".md"), option=f"the card of {option},", force=force)
 
 
-def save_with_card(made: PrevalenceRelease | FitRelease, path: Path, *, force: bool = False) -> list[Path]:
+def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path, *, force: bool = False) -> list[Path]:
     """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
+    from discreet.release.numbers import encoded
+
     if force or (path.is_file() and path.stat().st_size == 0):  # as the check before the booking allows
         write_whole(encoded(made), path, "the release")
     else:

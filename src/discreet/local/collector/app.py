@@ -34,7 +34,7 @@ from discreet.errors import DiscreetError
 from discreet.local.collector.access import PLAIN, Admission, HostCheck
 from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.store import ReportStore, StoreFailedError
-from discreet.local.collector.topics import MOST_TOPICS, NotYetError, TopicFits
+from discreet.local.collector.topic_fits import MOST_TOPICS, NotYetError, TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
 
 __all__ = ["QuestionRoutes", "make_app", "run_server"]

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from discreet._validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
+from discreet.local.collector.databases import open_tables
 from discreet.local.collector.tables import (
     TOGETHER,
     ConflictError,
@@ -41,7 +42,6 @@ from discreet.local.collector.tables import (
     Tables,
     Tally,
     Withdrawal,
-    open_tables,
     settings_of,
 )
 from discreet.local.whole_document.questions import PublishedQuestion
