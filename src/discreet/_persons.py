@@ -14,11 +14,11 @@ When two ids are one person
   the texts ``"7"``, ``"7.0"`` (as pandas writes a column of numbers with a gap; ``"7,0"`` with a decimal comma) are one
   id. A float is taken only where it is whole and so small that no other whole number could have been rounded to it
   (below 2^53 for float64, 2^24 for float32).
-* Text is compared letter by letter, without blanks around it, after Unicode normalisation to NFC: a name in composed
-  and in decomposed letters is one id. Nothing else is made equal: case, leading zeros (``"007"``), look-alikes and
-  compatibility forms stay different ids.
+* Text is compared letter by letter, without blanks around it (nor a byte order mark, nor a blank of no width), after
+  Unicode normalisation to NFC: a name in composed and in decomposed letters is one id. Nothing else is made equal:
+  case, leading zeros (``"007"``), look-alikes and compatibility forms stay different ids.
 * What names nobody is refused, with its row: None, NaN, NaT, ``<NA>``, empty or blank text; and the texts that a
-  missing value becomes when it is written, such as "nan", "NA" or "NULL".
+  missing value becomes when it is written, such as "nan", "NA" or "NULL", in small letters or large.
 * Text that may be two ids is refused: ``"1.23457E+11"``, as a spreadsheet writes a long number without its last
   digits, and ``"7.000"``, which is 7 or 7000 by country.
 * Fractions, truth values, bytes, dates and other objects are refused: how they are written is not one thing.
@@ -61,7 +61,9 @@ __all__ = [
     "why_nobody",
 ]
 
-_MADE_TEXT = frozenset({"None", "nan", "NaN", "NaT", "<NA>", "NA", "N/A", "#N/A", "NULL", "null"})
+_MADE_TEXT = frozenset({"none", "nan", "nat", "<na>", "na", "n/a", "#n/a", "null"})
+#: What stands before or after an id and is not seen: blanks, a byte order mark, a blank of no width.
+_UNSEEN = "\ufeff\u200b"
 _WHOLE = re.compile("(-?(?:0|[1-9][0-9]{0,3999}))(?:[.,]0+)?")
 #: Without its last digits, or of thousands as well as of a fraction.
 _TWO_READINGS = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?[eE][+][0-9]+|-?[1-9][0-9]{0,2}[.,]000")
@@ -77,8 +79,8 @@ def person_key(person: object) -> str | None:
         One id, as it stands in a file, a frame or an array.
     """
     if isinstance(person, str):
-        text = str.__str__(person).strip()
-        if not text or text in _MADE_TEXT or _TWO_READINGS.fullmatch(text):
+        text = _seen(person)
+        if not text or text.casefold() in _MADE_TEXT or _TWO_READINGS.fullmatch(text):
             return None
         whole = _WHOLE.fullmatch(text)
         if whole is not None:
@@ -103,14 +105,22 @@ def person_key(person: object) -> str | None:
     return str(whole) if whole.bit_length() <= _LARGEST_BITS else None
 
 
+def _seen(person: str) -> str:
+    """Return an id without what is not seen around it."""
+    text = str.__str__(person).strip()
+    while text and (text[0] in _UNSEEN or text[-1] in _UNSEEN):
+        text = text.strip(_UNSEEN).strip()
+    return text
+
+
 def why_nobody(person: object) -> str:
     """Say why :func:`person_key` is None for this person, without showing it."""
     if person is None or str(type(person)).endswith(("NAType'>", "NaTType'>")):
         return "nothing"
     if isinstance(person, str):
-        if not person or person.isspace():
+        if not _seen(person):
             return "empty text"
-        missing = person.strip() in _MADE_TEXT
+        missing = _seen(person).casefold() in _MADE_TEXT
         return "the text of a missing value" if missing else "a number that can be read in two ways"
     if isinstance(person, bool | np.bool_):
         return "true or false"
@@ -243,7 +253,8 @@ def _check_beside(rows: object, persons: Any) -> None:
             Parameter("persons"),
             " beside it could only contradict them: leave ",
             Proposal("persons"),
-            " out, or take the corpus without_persons().",
+            " out (in a pipeline, give them to the step that counts the words alone), or take the corpus "
+            "without_persons().",
         )
     check_same_rows(rows, persons, "persons")
 

@@ -104,13 +104,22 @@ def as_documents(corpus):
     ]
 
 
+def bare(text):
+    """A text without blanks, byte order marks and blanks of no width at its ends."""
+    while text and (text[0].isspace() or text[0] in "\ufeff\u200b"):
+        text = text[1:]
+    while text and (text[-1].isspace() or text[-1] in "\ufeff\u200b"):
+        text = text[:-1]
+    return text
+
+
 def same_person(one, other):
     """Whether two ids, each a whole number or text, are the same person: the rule of _persons, word by word."""
 
     def number(person):
         if isinstance(person, int):
             return person
-        whole, point, fraction = person.strip().replace(",", ".", 1).partition(".")
+        whole, point, fraction = bare(person).replace(",", ".", 1).partition(".")
         if point and (fraction == "" or set(fraction) != {"0"}):
             return None
         digits = whole.removeprefix("-")
@@ -119,12 +128,12 @@ def same_person(one, other):
 
     if number(one) is not None or number(other) is not None:
         return number(one) == number(other)
-    return unicodedata.normalize("NFC", one.strip()) == unicodedata.normalize("NFC", other.strip())
+    return unicodedata.normalize("NFC", bare(one)) == unicodedata.normalize("NFC", bare(other))
 
 
 def two_readings(person):
     """Whether a text may be two numbers: in scientific notation, or with three zeros that may be thousands."""
-    text = person.strip()
+    text = bare(person)
     mantissa, e, power = text.replace("E", "e").partition("e")
     numbers = mantissa.lstrip("+-").replace(",", ".", 1).split(".")
     if e and power[:1] == "+" and power[1:].isdecimal() and all(part.isdecimal() for part in numbers):

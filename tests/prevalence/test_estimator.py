@@ -348,3 +348,15 @@ def test_counts_of_other_words_are_refused():
     for wrong in (X[:, :20], other):
         with pytest.raises(CorpusError):
             model.fit(wrong, by=labels)
+
+
+@pytest.mark.parametrize("other", ["words", "width"])
+def test_counts_of_other_words_are_refused_before_anything_is_booked(other):
+    names, ledger = RELEASE.vocabulary, Ledger(1.0, 1e-6)
+    given = (
+        Corpus(X, [f"x{word}" for word in names], words_are_public=True) if other == "words" else X[:, :-1]
+    )
+    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger)
+    with pytest.raises(CorpusError, match="words"):
+        model.fit(given, by=[WARDS[0]] * len(X))
+    assert not ledger.entries

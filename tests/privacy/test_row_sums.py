@@ -102,3 +102,12 @@ def test_threads_duplicates_and_odd_values_change_nothing():
 def test_what_is_no_matrix_is_refused():
     with pytest.raises(PrivacyError, match="one row a unit"):
         sum_rows(np.ones(3), Bound())
+
+
+def test_persons_are_refused_beside_a_bound_for_one_document():
+    """Two rows of a person, 1 and -10, are clipped together: without the second the sum moves by two contributions."""
+    with pytest.raises(PrivacyError, match="bounded together, but the bound is for each document"):
+        sum_rows([[1.0], [-10.0]], Bound("l1"), persons=["ann", "ann"])
+    assert (
+        sum_rows([[1.0], [-10.0]], Bound("l1", privacy_unit="person"), persons=["ann", "ann"]).values[0] < 0
+    )

@@ -70,6 +70,11 @@ def sum_rows(
     array([ 8, 16,  8])
     """
     whose = check_persons(rows, persons)
+    if whose is not None and bound.privacy_unit != "person":
+        raise PrivacyError(
+            f"all rows of a person are bounded together, but the bound is for each {bound.privacy_unit}: one of them "
+            'would move the sum further than it says. Take Bound(..., privacy_unit="person"), or rows without persons.'
+        )
     given: Any = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
     matrix: Any = sp.csr_matrix(given, dtype=np.float64)
     if matrix.shape != np.shape(given):

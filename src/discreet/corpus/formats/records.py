@@ -136,6 +136,7 @@ def gather(
                     place(record.where),
                     f"field {fields.person!r} must name the person, found {why_nobody(record.person)}",
                 )
+                problems.advise("; name them, or leave those rows out")
             elif sink is not None:
                 keys.append(person)
             else:

@@ -78,6 +78,11 @@ def from_frame(
     TypeError
         Where narwhals does not know the frame.
     """
+    if hasattr(frame, "to_frame") and not hasattr(frame, "columns"):
+        raise CorpusError(
+            "expected a frame with a column of texts, found one column alone: pass the frame and text=, or "
+            "Corpus.from_texts(column)."
+        )
     public = None if vocabulary is None else load_vocabulary(vocabulary)
     words = choose_tokenizer(
         tokenizer,
