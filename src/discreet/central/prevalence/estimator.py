@@ -232,19 +232,11 @@ class TopicPrevalence(PrivateEstimator):
         faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
         refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
         refuse_texts(X, COUNT_ITS_WORDS)
-        self._check_words(X)
+        assert self.release is not None
+        _check_words(X, self.release)
         check_rows_of_labels(X, by, persons)
         by = check_labels(self, X, by)
         return self._fit_booked(self._book(X), self.release, X, by, persons)
-
-    def _check_words(self, X: Any) -> None:
-        """Refuse counts of other words than those of the topics, as far as that is seen before X is read."""
-        words, shape = self.release.vocabulary, getattr(X, "shape", None)
-        column_order(X, words, drop_others=True)
-        if words_of(X) is None and isinstance(shape, tuple) and len(shape) == 2:
-            n_words = self.release.topic_word.shape[1]
-            if shape[1] != n_words:
-                raise CorpusError(f"the topics have {n_words} words, but the counts have {shape[1]} columns.")
 
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, persons: Any) -> "TopicPrevalence":
         """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
@@ -392,3 +384,11 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     return settled_labels(X, by, groups, model.engine, model.n_jobs)
+
+
+def _check_words(X: Any, topics: Release) -> None:
+    """Refuse counts of other words than those of the topics, as far as that is seen before X is read."""
+    column_order(X, topics.vocabulary, drop_others=True)
+    n_words, shape = len(topics.topic_word[0]), getattr(X, "shape", None)
+    if words_of(X) is None and isinstance(shape, tuple) and len(shape) == 2 and shape[1] != n_words:
+        raise CorpusError(f"the topics have {n_words} words, but the counts have {shape[1]} columns.")
