@@ -44,7 +44,7 @@ def test_words_stay_whole(text, words):
 
 def test_marks_that_end_words_would_be_caught(monkeypatch):
     # Planted mistake: the pattern of scikit-learn for all texts.
-    monkeypatch.setattr("discreet.corpus.tokens.tokenizer.marked", lambda text: None)
+    monkeypatch.setattr("discreet.corpus.tokens.tokenizer.composed", lambda text: (None, text))
     assert Tokenizer()("हिन्दी में") == []
 
 

@@ -1,5 +1,7 @@
+import itertools
 import re
 import sys
+import unicodedata
 
 import pytest
 from hypothesis import example, given, settings
@@ -8,6 +10,7 @@ from tests.naive import corpus as naive
 
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, english_stop_words
 from discreet.corpus.tokens import tokenizer as module
+from discreet.corpus.tokens.letters import lower_text
 from discreet.errors import ParameterError
 
 PATTERNS = [
@@ -114,6 +117,92 @@ def test_long_texts_stream_to_the_same_tokens(monkeypatch):
             with monkeypatch.context() as patch:
                 patch.setattr(module, "_LONG_TEXT", 100)
                 assert sorted(tokenizer(text)) == expected
+
+
+#: Runs that the default pattern keeps whole, of scripts whose forms meet: NFC, sigma, marks, joiners.
+PIECES = ["a", "E", "\u0301", "\u0323", "e\u0301", "\u212b", "\u0130", "\u0131", "\u00df", "\u03a3", "\u03c3", "\u03c2",
+          "\u03a4\u0397", "\u03b1", "\u1f71", "\uf900", "\u8c48", "\ufa1e", "\u1112", "\u1161", "\u11ab", "\ud55c",
+          "\u0915", "\u093c", "\u0958", "\u094d", "\ufb1d", "\ufb2a", "\u017f", "\u00b5", "9", "_"]  # fmt: skip
+BETWEEN = [" ", ".", ". ", "'", "-", "\u00b7", ", ", "\u2019", ":", "\n", "\u00ad", "\u2000"]
+WORDS_KEPT_WHOLE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map(
+    lambda pieces: "b" + "".join(pieces)
+)
+
+
+def check_one_word(pieces, between, one, other, options):
+    """Two texts that differ in one word, with whatever stands between: one token less and one more, at most."""
+    tokenizer = Tokenizer(**options)
+    texts = (
+        "".join(itertools.chain.from_iterable(zip([word, *pieces], between, strict=False)))
+        for word in (one, other)
+    )
+    before, after = (set(tokenizer(text)) for text in texts)
+    assert len(before - after) <= 1
+    assert len(after - before) <= 1
+    turned = [
+        "".join(itertools.chain.from_iterable(zip([*pieces, word], between, strict=False)))
+        for word in (one, other)
+    ]
+    before, after = (set(tokenizer(text)) for text in turned)
+    assert len(before - after) <= 1
+    assert len(after - before) <= 1
+
+
+@given(
+    pieces=st.lists(WORDS_KEPT_WHOLE, max_size=5),
+    between=st.lists(st.sampled_from(BETWEEN), min_size=6, max_size=6),
+    one=WORDS_KEPT_WHOLE,
+    other=WORDS_KEPT_WHOLE,
+    options=st.sampled_from([{}, {"lowercase": False}, {"token_pattern": r"\S+"}]),
+)
+@example(["\uf900\u8c48", "\ufa1e\uf900"], [" "] * 6, "cafe\u0301", "cafe", {})
+@example(["\u039a\u0391\u0399"], ["."] * 6, "\u03a4\u0397\u03a3", "12", {})
+@example(["\u03a4\u0397\u03a3"], ["."] * 6, "12", "\u039a\u0391\u0399", {"token_pattern": r"\w+"})
+@settings(max_examples=1500, deadline=None, derandomize=True)
+def test_one_word_of_a_text_is_one_token_whatever_stands_around_it(pieces, between, one, other, options):
+    check_one_word(pieces, between, one, other, options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u03a4\u0397\u03a3.\u039a\u0391\u0399",
+        "\u03a4\u0397\u03a3.12",
+        "\u03c4\u03b7\u03c3 \u03a4\u0397\u03c2",
+    ],
+)
+def test_a_sigma_at_the_end_of_a_word_is_the_final_one(text):
+    assert Tokenizer()(text)[0] == "\u03c4\u03b7\u03c2"
+    assert Tokenizer(stop_words=["\u03a4\u0397\u03a3"])(text) == [
+        word for word in Tokenizer()(text) if word != "\u03c4\u03b7\u03c2"
+    ]
+    assert Tokenizer(tokenizer=str.split)(text)[0].startswith("\u03c4\u03b7\u03c2")
+    assert Tokenizer(r"\w+")("\u03a3 \u03c2 \u03a3\u0391\u03a3") == ["\u03c3", "\u03c3", "\u03c3\u03b1\u03c2"]
+
+
+def test_a_letter_has_one_lower_case_whatever_stands_beside_it():
+    letters = [chr(code) for code in range(sys.maxunicode + 1)]
+    alone = "".join(map(lower_text, letters))
+    for beside in ("", "a", ".", "\u0301", " "):
+        assert lower_text(beside.join(letters)) == "".join(map(lower_text, beside.join(letters)))
+    assert alone == lower_text("".join(letters))
+    # and a text is composed part by part, where a sign stands between that is no mark
+    for beside in BETWEEN:
+        parts = [unicodedata.normalize("NFC", letter + "a") for letter in letters]
+        joined = unicodedata.normalize("NFC", beside.join(letter + "a" for letter in letters))
+        assert joined == unicodedata.normalize("NFC", beside).join(parts)
+
+
+def test_a_link_is_one_whatever_else_is_in_the_text():
+    for near in (
+        "b\u0131t.ly/ab",
+        "b\u0130t.ly/ab",
+        "p\u0131c.twitter.com/ab",
+        "BIT.LY/ab",
+        "http\u017f://ab",
+    ):
+        assert set(Tokenizer()(near)) <= set(Tokenizer()(f"{near} @ann")) | {"ann"}
+        assert set(Tokenizer()(f"{near} @ann")) == set(Tokenizer()(near))
 
 
 def test_stop_words_are_lower_cased_with_the_text_and_public():

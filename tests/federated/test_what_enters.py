@@ -12,6 +12,7 @@ from tests.naive.federated import slow_contributions
 
 from discreet.central import HybridGibbsLDA
 from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.vocabulary import faults_of_runs
 from discreet.errors import CorpusError, PrivacyError
 from discreet.federated import Account, FederatedLDA, agreed_terms, client_update, init_server, server_step
 from discreet.federated.account import UNITS
@@ -62,6 +63,7 @@ def test_one_word_is_one_column_and_loses_what_is_told():
     [
         (RUNS, Tokenizer(ngram_range=(1, 2)), 2.9),  # a word and two runs, each way
         ([*SINGLE, "aa_bb"], Tokenizer(phrases=PHRASES), 1.4),
+        ([*SINGLE, "a", "b", "c"], Tokenizer(r"(?=(\w+))"), 1.9),  # a word and its end
     ],
 )
 def test_a_word_in_several_columns_would_lose_more_so_it_is_refused(vocabulary, cut, at_least):
@@ -86,6 +88,45 @@ def test_a_word_in_several_columns_would_lose_more_so_it_is_refused(vocabulary, 
     with pytest.raises(PrivacyError, match="several columns"):
         HybridGibbsLDA(2, n_sweeps=1, ledger=ledger).fit(corpus)
     assert not ledger.entries
+
+
+RUNS_OF_ONE_CLASS = [
+    r"\w+",
+    r"(?u)\b\w\w+\b",
+    r"\b\w{2,}\b",
+    r"[a-z]{3,}",
+    r"[a-z][a-z]+",
+    r"[\w'-]+",
+    r"\S+",
+    r"[^\s,]+",
+]
+OTHER_PATTERNS = [
+    r"(?=(\b\w+ \w+\b))",
+    r"(?=(\w+))",
+    r"\w+(?= (\w+))",
+    r"\w+ \w+",
+    r"(\w)\w+",
+    r"\w+|\w",
+    r"\w",
+    r"\w+?",
+    r"\w{2,3}",
+    r"[a-z]\w+",
+    r"[\w ]+",
+    r"[\w\s]+",
+    r"[^,]+",
+    "[a-z\u3000]+",
+    r"\W+",
+    r".+",
+    r"(?i)[a-z]+",
+    r"(?s:.)+",
+]
+
+
+@pytest.mark.parametrize("pattern", [*RUNS_OF_ONE_CLASS, *OTHER_PATTERNS])
+def test_a_token_pattern_finds_longest_runs_of_one_class(pattern):
+    faults = faults_of_runs(SINGLE, Tokenizer(pattern).settings())
+    assert [type(fault) for fault in faults] == ([] if pattern in RUNS_OF_ONE_CLASS else [PrivacyError])
+    assert all("token_pattern" in str(fault) for fault in faults)
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "\u3000"])

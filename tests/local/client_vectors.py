@@ -22,6 +22,8 @@ TEXTS = [
     "RT @Ann_1: fever &amp; cough&#39;s http://t.co/9L9jePj8nb www.a.org/x #cold mail x.y@site.org https\u2026 @ home",
     "Pain in rt:knee, RT : leg, @5mg or morphine@2.5mg; rt @10 RT:@bob x@y.org RT: http://t.co/x RT www.a.org @9a@b.c",
     "हिन्दी में कई रोगी थे, u\u0308ber Mu\u0308he 2\ufe0f\u20e3 می\u200cخواهم",
+    "豈豈 cafe\u0301 각각 ΤΗΣ.ΚΑΙ ΤΗΣ.12 Σ ς ΣΑΣ",
+    "豈豈 Ⅷa 각각 bıt.ly/ab @ann.bsky.socıal",
 ]
 CHANNELS = [(3139872686, 1155094610, 0), (2863311530, 400000000, 2), (4294967295, 1, 0), (2, 1, 1)]
 

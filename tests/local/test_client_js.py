@@ -391,6 +391,11 @@ FRAGMENTS = [
     "\u00b2",
     "\u0130",
     "\u03a3",
+    "\u03c2",
+    "\uf900",
+    "\u0131",
+    "b\u0131t.ly/a",
+    ".bsky.soc\u0130al",
 ]
 
 
@@ -417,6 +422,93 @@ def test_links_and_entities_are_read_as_in_python(tmp_path):
     told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=120, check=True).stdout)
     assert told == []
     assert sum(len(words) for words, _ in expected) > 10_000
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_a_word_is_spelt_as_in_python_whatever_stands_around_it(tmp_path):
+    """Words whose form depends on neighbours, if on anything, in texts that differ in one of them."""
+    rng = np.random.default_rng(9)
+    pieces = (
+        "a E \u0301 \u0323 \u212b \u0130 \u0131 \u03a3 \u03c3 \u03c2 \u03a4\u0397 \u1f71 \uf900 \ufa1e \u1112 \u1161 "
+        "\u11ab \u0915 \u093c \u0958 \ufb1d \u017f 9"
+    ).split()
+    between = [" ", ".", ". ", "'", "-", "\u00b7", "\n", "\u2000", "\u00ad"]
+
+    def word():
+        return "b" + "".join(rng.choice(pieces, rng.integers(1, 5)))
+
+    pairs = [
+        ["\uf900\u8c48 \ufa1e cafe\u0301", "\uf900\u8c48 \ufa1e cafe"],
+        ["\u03a4\u0397\u03a3.\u039a\u0391\u0399", "\u03a4\u0397\u03a3.12"],
+    ]
+    for _ in range(3000):
+        words = [word() for _ in range(4)]
+        signs = [*rng.choice(between, 3), ""]
+        other = words.copy()
+        other[rng.integers(4)] = word()
+        pairs.append(["".join(map("".join, zip(each, signs, strict=True))) for each in (words, other)])
+    (tmp_path / "told.json").write_text(json.dumps(pairs))
+    (tmp_path / "run.js").write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n"
+        "const pairs = JSON.parse(require('fs').readFileSync(process.argv[2]));\n"
+        "console.log(JSON.stringify(pairs.map((pair) => pair.map((text) => client.tokens(text)))));\n"
+    )
+    run = [NODE, tmp_path / "run.js", tmp_path / "told.json"]
+    told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=120, check=True).stdout)
+    cut = Tokenizer()
+    assert told == [[cut(text) for text in pair] for pair in pairs]
+    for before, after in told:
+        assert len(set(before) - set(after)) <= 1
+        assert len(set(after) - set(before)) <= 1
+    assert sum(len(before) for before, _ in told) > 9_000
+
+
+#: What the client kept before a document's account was one entry: the secret, a report, its account, the vocabulary.
+OLD_REPORT = {
+    "discreet:" + "a" * 64: "RFNDUgEAAAAKAAAA",
+    "discreet:" + "b" * 64: json.dumps({"discreet:" + "a" * 64: 4.0}),
+    "discreet:vocabularies": json.dumps(["c" * 64]),
+}
+OLD_FORMS = [
+    {"discreet:secret": "d" * 64, **OLD_REPORT},
+    {"discreet:secret": "d" * 64, "discreet:" + "a" * 64: "RFNDUgEAAAAKAAAA"},  # no account was written yet
+]
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+@pytest.mark.parametrize("held", OLD_FORMS)
+def test_what_an_older_client_kept_is_refused(tmp_path, held):
+    (tmp_path / "run.js").write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n"
+        f"const held = new Map(Object.entries({json.dumps(held)})), before = JSON.stringify([...held]);\n"
+        "const over = (map) => ({getItem: (k) => map.get(k) ?? null, setItem: (k, v) => { map.set(k, v); }});\n"
+        "const channel = {p: 2576980378, q: 1717986918, limit: 3}, vocabulary = ['fever', 'cough', 'cold', 'bone'];\n"
+        "const tried = async (work) => { try { await work(); return ''; } catch (e) { return String(e); } };\n"
+        "(async () => {\n"
+        "  const made = (storage, more) => client.create({channel, vocabulary, storage, ...more});\n"
+        "  const refused = await tried(() => made(over(held)));\n"
+        "  const kept = new Map(), own = await made(over(kept));\n"
+        "  await own.report('fever', 'diary');\n"
+        "  const again = await tried(async () => (await made(over(kept))).report('fever', 'diary'));\n"
+        "  kept.set('discreet:secret', 'd');  // an older page runs beside this one\n"
+        "  const beside = await tried(() => own.report('cough', 'another'));\n"
+        "  const other = () => made(over(held), {prefix: 'new:'});\n"
+        "  const elsewhere = await tried(async () => (await other()).report('cold', 'diary'));\n"
+        "  console.log(JSON.stringify({refused, again, beside, elsewhere,\n"
+        "    same: JSON.stringify([...held].filter(([k]) => !k.startsWith('new:'))) === before}));\n"
+        "})();\n"
+    )
+    told = json.loads(
+        subprocess.run(
+            [NODE, tmp_path / "run.js"], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+    )
+    for message in (told["refused"], told["beside"]):
+        assert 'holds "discreet:secret"' in message
+        assert "an older client" in message
+        assert "another prefix" in message
+    assert told["again"] == told["elsewhere"] == ""
+    assert told["same"]
 
 
 @contextlib.contextmanager

@@ -13,7 +13,9 @@ def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), 
     """Tokens of one text by a plain regular expression, phrases joined, then n-grams of what is left."""
     compiled = re.compile(pattern)
     words = []
-    text = text.lower() if lowercase else text
+    text = "".join(letter.lower() for letter in text) if lowercase else text
+    text = text.replace("ς", "σ") if lowercase else text
+    text = unicodedata.normalize("NFC", text) if pattern == DEFAULT else text
     if pattern == DEFAULT and any(is_mark(letter) or letter in JOINERS for letter in text):
         words = marked_words(text)
     else:
@@ -21,6 +23,8 @@ def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), 
             word = match.group(compiled.groups) or ""
             if word:
                 words.append(word)
+    if lowercase:
+        words = [re.sub("(?<=.)σ$", "ς", word, flags=re.DOTALL) for word in words]
     words = [word for word in with_phrases(words, phrases) if word not in stop_words]
     shortest, longest = ngram_range
     found = []

@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -55,6 +56,12 @@ WordList = str | os.PathLike[str] | Iterable[str]
 _GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
 #: A run of tokens has no more (``ngram_range``).
 _MOST_BLANKS = 19
+
+# \w+, \w\w+, [a-z]{3,}, \S+ with or without \b around it; no group, no look ahead, no second class.
+_RUN_OF_ONE_CLASS = re.compile(
+    r"(?:\(\?u\))?(?:\\b)?(?P<unit>\\[wSd]|\[(?:[^\[\]\\]|\\.)+\])(?P=unit)*(?:\+|\{[1-9][0-9]*,\})(?:\\b)?"
+)
+_BLANKS = tuple(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 
 _KINDS = ("public", "chosen", "numbered", "from text", "unknown")
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -429,8 +436,9 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
     """Say where one token of a text may be counted in several columns, so that no loss of one word can be told.
 
     "severe chest pain" without "chest" is five columns of ``ngram_range=(1, 2)`` less and one more; a joined phrase is
-    one column where its words were several. A word with a blank in it is a run of tokens, whoever counted it. What a
-    callable returns (``tokenizer=``) is a token each.
+    one column where its words were several. A word with a blank in it is a run of tokens, whoever counted it. A token
+    pattern can look ahead, and find such runs too: it must be a longest run of characters of one class, blanks not
+    among them. What a callable returns (``tokenizer=``) is a token each.
 
     Parameters
     ----------
@@ -444,6 +452,11 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
         how = f"these texts were counted with {' and '.join(f'{name}=' for name in joined)}"
     elif any(len(word.split()) > 1 for word in words or ()):
         how = "some words of the vocabulary hold a blank, so they are runs of words"
+    elif "token_pattern" in cut and not _is_run_of_one_class(str(cut["token_pattern"])):
+        how = (
+            "these texts were counted with a token_pattern that is not known to find each word once, as "
+            r"\w+, [a-z]{3,} and \S+ do"
+        )
     else:
         return []
     return [
@@ -453,6 +466,18 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
             "or take a model that protects whole documents."
         )
     ]
+
+
+def _is_run_of_one_class(token_pattern: str) -> bool:
+    r"""Whether a token pattern finds longest runs of one class of characters, without blanks: ``\b\w\w+\b``."""
+    found = _RUN_OF_ONE_CLASS.fullmatch(token_pattern)
+    if found is None:
+        return False
+    try:
+        unit = re.compile(found["unit"])
+    except re.error:
+        return False
+    return not any(unit.fullmatch(blank) for blank in _BLANKS)
 
 
 def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:

@@ -143,10 +143,13 @@
       name ? NAMED.get(name) ?? `&${name};` : character(ten ? Number(ten) : parseInt(hex, 16))).replace(LINK, " ");
   }
 
-  // Words as discreet.corpus.Tokenizer has them: runs of two or more letters, digits or _, by default in lower case.
+  // Words as discreet.corpus.Tokenizer has them: runs of two or more letters, digits or _, by default in lower case. How
+  // a word is spelt depends on that word alone: every text is composed, and a sigma is the final one by its own word.
   function tokens(text, lowercase = true) {
-    const plain = withoutLinks(text), lowered = lowercase ? plain.toLowerCase() : plain;
-    return (MARKED.test(lowered) ? lowered.normalize("NFC").match(MARKED_WORD) : lowered.match(/[\p{L}\p{N}_]{2,}/gu)) || [];
+    const plain = withoutLinks(text), lowered = lowercase ? plain.replace(/[\u03a3\u03c2]/g, "\u03c3").toLowerCase() : plain;
+    const composed = lowered.normalize("NFC");
+    const words = composed.match(MARKED.test(composed) ? MARKED_WORD : /[\p{L}\p{N}_]{2,}/gu) || [];
+    return lowercase ? words.map((word) => word.length > 1 && word.endsWith("\u03c3") ? word.slice(0, -1) + "\u03c2" : word) : words;
   }
 
   // Words of a vocabulary that no text cut that way can have: with capitals, of one letter, or of several words.
@@ -374,12 +377,21 @@
     const memory = new Map(), place = storage || {
       getItem: (key) => memory.get(key) || null, setItem: (key, value) => { memory.set(key, value); },
     };
+    // Reports and their losses stood in entries of their own once, with the secret under this key, written before them.
+    function refuseOldForm() {
+      if (!place.getItem(prefix + "secret")) return;
+      fail('the storage holds "' + prefix + 'secret", so an older client kept reports there, in a form whose losses this one ' +
+        "cannot count. Report none of those documents again. For documents that never gave a report, give another prefix; " +
+        'if no report was ever sent, delete all keys that begin with "' + prefix + '".');
+    }
+    refuseOldForm();
     // Kept under a digest with a secret of this device, so that the store does not show what reports are about.
     function secret() {
-      const known = place.getItem(prefix + "secret");
+      refuseOldForm();  // another page may run the older client
+      const at = prefix + "account secret", known = place.getItem(at);
       if (known) return known;
-      place.setItem(prefix + "secret", hex(secureBytes(32)));
-      return place.getItem(prefix + "secret");
+      place.setItem(at, hex(secureBytes(32)));
+      return place.getItem(at);
     }
     async function keyOf(...parts) {
       const tag = new TextEncoder().encode(JSON.stringify([secret(), ...parts]));

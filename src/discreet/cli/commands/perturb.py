@@ -56,8 +56,9 @@ class Per(StrEnum):
 
 
 # A document that is left out for what it says would tell something by its silence. And one word of a text must be one
-# word of the vocabulary: of a text's runs of two words, one word of it changes four.
-@reads_texts("skip_empty", "ngram_range", "phrases", "lowercase", "persons", "labels")
+# word of the vocabulary: of a text's runs of two words, one word of it changes four, and a
+# token pattern that looks ahead finds such runs.
+@reads_texts("skip_empty", "ngram_range", "phrases", "token_pattern", "lowercase", "persons", "labels")
 def perturb(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
@@ -230,11 +231,7 @@ def say_unreachable(
     if public:
         more = f" and {len(never) - _SHOWN_WORDS:,} more" if len(never) > _SHOWN_WORDS else ""
         shown = f" {', '.join(map(_line, never[:_SHOWN_WORDS]))}{more};"
-    options = (
-        "--read token_pattern=, stop_words=, ngram_range=, phrases="
-        if runs
-        else "--read token_pattern=, stop_words="
-    )
+    options = "--read token_pattern=, stop_words=, ngram_range=, phrases=" if runs else "--read stop_words="
     how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
     if stopped:

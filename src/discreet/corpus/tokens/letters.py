@@ -6,6 +6,17 @@ To Python's ``\w`` a vowel sign of Hindi or a mark of Arabic is no part of a wor
 into pieces, most of them too short to count. The default pattern takes marks, and the joiners inside of words, to
 the letters before them. In a text without any it finds what it says.
 
+Each word by itself
+-------------------
+How a word is spelt must not depend on the words around it, because a promise about one word is about one column.
+Two things would break this, and are done for all words or for none:
+
+* The composed form (NFC) is taken of every text, not only of those with a mark: a blank or any other sign between words
+  ends whatever composes.
+* In lower case, the capital sigma is one of two letters, by what stands around it, beyond the word too ("ΤΗΣ.ΚΑΙ").
+  So each sigma is σ while a text is cut, and a σ that ends a word of two letters or more is ς afterwards. No other
+  letter's lower case depends on its neighbours.
+
 Words without blanks
 --------------------
 Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: each sentence would be one word, which no
@@ -46,8 +57,11 @@ from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 __all__ = [
     "UNBROKEN_LANGUAGES",
     "Breaks",
-    "marked",
+    "composed",
+    "lower_text",
+    "lower_words",
     "refuse_unbroken_languages",
+    "spell_final_sigma",
     "takes_links",
     "without_links",
 ]
@@ -84,6 +98,7 @@ _LONG_RUNS = ((_HAN, 3.5), (_ASIAN, 9.0))
 #: Share of the letters of a text, and of the texts that are looked at.
 _SHARE_OF_TEXT, _SHARE_OF_TEXTS = 1 / 3, 1 / 2
 _LOOKED_AT = 1000
+_FINAL_SIGMA = re.compile(r"(?<=\w)σ(?!\w)")
 _BLOCKS_OF_MARKS = (range(0x300, 0x20D0), range(0x2100, 0xFE00), range(0xFE10, 0x1F000))
 
 
@@ -95,10 +110,29 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(f"[{marks}\u200c\u200d]"), re.compile(rf"\w(?:[\u200c\u200d]?[\w{marks}])+")
 
 
-def marked(text: str) -> tuple[re.Pattern[str], str] | None:
-    """Return the pattern of a word with marks, and the text in composed form; None where the text has no marks."""
+def composed(text: str) -> tuple[re.Pattern[str] | None, str]:
+    """Return the pattern of a word with marks (None where the text has none), and the text in composed form.
+
+    Without marks, that pattern finds what the default one does: which of them is taken changes no word.
+    """
+    text = unicodedata.normalize("NFC", text)  # at once where a text has this form
     mark, word = _patterns()
-    return (word, unicodedata.normalize("NFC", text)) if mark.search(text) is not None else None
+    return (word if mark.search(text) is not None else None), text
+
+
+def lower_text(text: str) -> str:
+    """Return a text in lower case, letter by letter; each sigma is σ, wherever it stands."""
+    return text.replace("Σ", "σ").replace("ς", "σ").lower()
+
+
+def spell_final_sigma(word: str) -> str:
+    """Return a word of :func:`lower_text` as it is written: a sigma at its end, after another letter, is ς."""
+    return f"{word[:-1]}ς" if len(word) > 1 and word[-1] == "σ" else word
+
+
+def lower_words(text: str) -> str:
+    """Return a text in lower case, with the sigma at the end of a run of letters as it is written."""
+    return _FINAL_SIGMA.sub("ς", lower_text(text))
 
 
 class Breaks:
@@ -165,15 +199,18 @@ _NAMED = {
     and (name[:-1] in name2codepoint or ord(character) <= _LAST_OF_LATIN)
 }
 _ENTITY = re.compile(r"&(?:amp;)*(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+# To Python's re, a dotless or dotted letter of Turkish is an "i" where case is ignored. It is none in a sign above.
 _LINK = re.compile(
     r"""
     (?<!\w) (?:
         https?(?: ://\S* | :?/?(?:\u2026|\.\.+) | :(?=\s|$) | (?=\s*$) )  # a page, or a link that was cut short
       | www\.\S+
-      | (?: t\.co | bit\.ly | youtu\.be | pic\.twitter\.com ) /\S*
+      | (?: t\.co | b(?-i:[iI])t\.ly | youtu\.be | p(?-i:[iI])c\.tw(?-i:[iI])tter\.com ) /\S*
       | [\w.+-]{1,64} @ [\w-]{1,63} (?: \.[\w-]{1,63} )* \.(?!\d)[\w-]{1,63}  # mail
-      | (?: rt (?: \s+ | [ ]?:\s* ) ["\u201c]? )? @(?!\d)\w+ (?: @[\w-]+(?:\.[\w-]+)+ | \.bsky\.social )? :?  # a handle
-      | rt (?: \s+ | [ ]?:\s* ) (?= https?:// | www\. | (?: t\.co | bit\.ly | youtu\.be | pic\.twitter\.com ) / )
+      | (?: rt (?: \s+ | [ ]?:\s* ) ["\u201c]? )? @(?!\d)\w+  # a handle
+        (?: @[\w-]+(?:\.[\w-]+)+ | \.bsky\.soc(?-i:[iI])al )? :?
+      | rt (?: \s+ | [ ]?:\s* ) (?=
+        https?:// | www\. | (?: t\.co | b(?-i:[iI])t\.ly | youtu\.be | p(?-i:[iI])c\.tw(?-i:[iI])tter\.com ) / )
     )
     """,
     re.IGNORECASE | re.VERBOSE,

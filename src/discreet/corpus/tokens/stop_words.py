@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from discreet._lists import read_list
 from discreet._validate import is_there, shown
+from discreet.corpus.tokens.letters import lower_words
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["LANGUAGES", "StopWords", "collect_stop_words", "english_stop_words", "language_names"]
@@ -93,7 +94,7 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     """
     words, told = set[str](), list[str]()
     for name, found in _lists(given, tuple(languages) or ("english",)):
-        kept = {unicodedata.normalize("NFC", word.lower() if lowercase else word) for word in found}
+        kept = {unicodedata.normalize("NFC", lower_words(word) if lowercase else word) for word in found}
         words |= kept
         told.append(f"{name} ({len(kept)})")
     return StopWords(frozenset(words), tuple(told))

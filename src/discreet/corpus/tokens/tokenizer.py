@@ -6,7 +6,8 @@ space count. Whatever looks at frequencies in the corpus (``max_df``, ``min_df``
 found by how often words meet) is a statistic of private data and is not done here.
 
 The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters, but for links and handles,
-which are left out, and words with combining marks, which stay whole.
+which are left out, words with combining marks, which stay whole and composed, and the sigma at the end of a word of
+Greek, which is spelt by that word alone.
 
 What this means for the promise
 -------------------------------
@@ -47,7 +48,15 @@ from typing import Any
 
 from discreet._articles import with_article
 from discreet._validate import shown
-from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages, takes_links, without_links
+from discreet.corpus.tokens.letters import (
+    composed,
+    lower_text,
+    lower_words,
+    refuse_unbroken_languages,
+    spell_final_sigma,
+    takes_links,
+    without_links,
+)
 from discreet.corpus.tokens.stop_words import LANGUAGES, collect_stop_words, language_names
 from discreet.corpus.vocabulary import load_vocabulary
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
@@ -248,23 +257,31 @@ class Tokenizer:
     def _words(self, text: str) -> Iterable[str]:
         text = text if self.keep_links else without_links(text)
         if self._own is not None:
-            return self._own(text.lower() if self.lowercase else text)
+            return self._own(lower_words(text) if self.lowercase else text)
         if len(text) > _LONG_TEXT:  # a list of all its words would take some 60 bytes a word
             return self._stream(text)
         if self._blanks is not None and text.isascii():
             return text.translate(self._blanks).split()
         pattern, lowered = self._pattern_for(text)
-        return pattern.findall(lowered)
+        return self._spelt(pattern.findall(lowered), lowered)
 
     def _stream(self, text: str) -> Iterator[str]:
         pattern, lowered = self._pattern_for(text)
-        return (match.group(pattern.groups) or "" for match in pattern.finditer(lowered))
+        return iter(
+            self._spelt((match.group(pattern.groups) or "" for match in pattern.finditer(lowered)), lowered)
+        )
+
+    def _spelt(self, words: Iterable[str], lowered: str) -> Iterable[str]:
+        """Return the words of a text as they are written, each by itself."""
+        return map(spell_final_sigma, words) if self.lowercase and "σ" in lowered else words
 
     def _pattern_for(self, text: str) -> tuple[re.Pattern[str], str]:
         """Return the pattern of a word of this text, and the text as it is looked through."""
-        lowered = text.lower() if self.lowercase else text
-        found = marked(lowered) if self.by_default and not lowered.isascii() else None
-        return (self._pattern, lowered) if found is None else found
+        lowered = lower_text(text) if self.lowercase else text
+        if not self.by_default or lowered.isascii():
+            return self._pattern, lowered
+        with_marks, lowered = composed(lowered)
+        return with_marks or self._pattern, lowered
 
     def _ngrams(self, words: Iterator[str]) -> Iterator[str]:
         shortest, longest = self.ngram_range
