@@ -298,6 +298,8 @@ NAMES_A_FILE = {
     "PrivateCountVectorizer vocabulary",
 }
 PUBLIC_SETTING = {"Release.with_settings"}
+#: Whoever holds a frame is shown the names of its columns, where the one that was asked for is missing.
+SHOWS_COLUMNS = {("from_frame", "pandas frame named by texts")}
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +343,8 @@ def test_no_error_shows_what_was_passed(call, models, caplog, capfd):
     for bad in BAD:
         if call in NAMES_A_FILE and bad in ("a text", "bytes"):
             continue  # the text is the name of a file
+        if (call, bad) in SHOWS_COLUMNS:
+            continue
         if found := [text[:300] for text in shown_by(call, bad, models, caplog, capfd) if MARKER in text]:
             leaks[bad] = found[:3]
     assert leaks == {}

@@ -2,11 +2,10 @@
 
 import pytest
 
-from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _bars, audit, fit_topics
+from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _bars, fit_topics
 from discreet._bars import Rates
 from discreet._progress import steps, telling, watched
 from discreet.cli import display
-from discreet.errors import ParameterError
 
 TEXTS = ["apples pears plums", "trains planes ships", "apples plums", "ships trains"] * 600
 
@@ -67,11 +66,6 @@ def test_steps_and_stages_end_only_where_work_does():
     del heard[:]
     assert list(watched(callback, "items", [])) == []
     assert heard == [("items", 0, 0)]
-
-
-def test_audits_take_the_name_of_before_once():
-    with pytest.raises(ParameterError, match="was called progress before"):
-        audit.train_statistics(None, None, None, [], progress=None, callback=None)
 
 
 @pytest.fixture

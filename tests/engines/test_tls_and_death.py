@@ -93,12 +93,12 @@ def test_a_fit_over_tls_and_nobody_without_a_certificate(tmp_path):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
     tls = certificates(tmp_path / "tls")
     with commands(tmp_path, tls) as (address, _):
-        with engine_for(None, address, tls, sharded=True) as engine:
+        with engine_for(address, tls, sharded=True) as engine:
             assert engine.client.scheduler.address.startswith("tls://")
             assert fit(shards, engine=engine) == in_memory()
         with (
             pytest.raises(EngineError, match="does not answer"),
-            engine_for(None, address, certificates(tmp_path / "others"), sharded=True),
+            engine_for(address, certificates(tmp_path / "others"), sharded=True),
         ):
             pass
 
@@ -113,7 +113,7 @@ def test_a_scheduler_that_dies_ends_the_fit_and_the_cost_stays_booked(tmp_path):
                 os.kill(scheduler.pid, signal.SIGKILL)
                 scheduler.wait()
 
-        with engine_for(None, address, None, sharded=True) as engine:
+        with engine_for(address, None, sharded=True) as engine:
             assert isinstance(engine, DaskEngine)
             engine.patience = 5.0
             model = PrivateLDA(

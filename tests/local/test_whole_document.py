@@ -12,7 +12,7 @@ from discreet import Corpus, Release, WholeDocumentLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, WeakForecastWarning
 from discreet.lda.questions import squares_fit
 from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
-from discreet.local.whole_document import course
+from discreet.local.whole_document import estimator
 from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
@@ -318,18 +318,18 @@ def test_the_refusal_ends_exactly_where_it_says(epsilon, about):
 def test_what_is_learned_depends_on_the_means_alone(place):
     """Answers through the channel, or their means from elsewhere: the same state follows."""
     channel = CodebookChannel.for_document(8.0, two_sided=place == 1)
-    state, rng = course.begin(WORDS, VECTORS, K), np.random.default_rng(place)
+    state, rng = estimator.begin(WORDS, VECTORS, K), np.random.default_rng(place)
     for done in range(place):
         d = state.question.dimension
         mean = np.eye(d) / d if done else np.full(d, d**-0.5)
-        state = course.learn(state, mean, 1e-3, 4, 0)
+        state = estimator.learn(state, mean, 1e-3, 4, 0)
     question = state.question
     numbers, sent = [rng.bytes(16) for _ in range(50)], rng.integers(4096, size=50)
     book = channel.codebook(question.dimension, question.digest)
     words = book.codewords(numbers, sent)
     mean = channel.mean_square(words) if place == 1 else words.mean(0) / channel.gain
-    one = course.step(state, course.Answers(numbers, sent), channel, 4, 0)
-    two = course.learn(state, mean, channel.deviation / math.sqrt(50), 4, 0)
+    one = estimator.step(state, estimator.Answers(numbers, sent), channel, 4, 0)
+    two = estimator.learn(state, mean, channel.deviation / math.sqrt(50), 4, 0)
     assert one.question.kind == two.question.kind == ("squares", "topics", "topics")[place]
     np.testing.assert_allclose(one.topics, two.topics, rtol=1e-6)
 

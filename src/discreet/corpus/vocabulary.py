@@ -16,7 +16,6 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -28,6 +27,7 @@ from discreet._articles import kind_of
 from discreet._validate import first_few
 from discreet._word_order import carried, column_words
 from discreet.corpus.files import open_source, read_lines
+from discreet.corpus.tokens.letters import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
 __all__ = [
@@ -56,12 +56,6 @@ WordList = str | os.PathLike[str] | Iterable[str]
 _GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
 #: A run of tokens has no more (``ngram_range``).
 _MOST_BLANKS = 19
-
-# \w+, \w\w+, [a-z]{3,}, \S+ with or without \b around it; no group, no look ahead, no second class.
-_RUN_OF_ONE_CLASS = re.compile(
-    r"(?:\(\?u\))?(?:\\b)?(?P<unit>\\[wSd]|\[(?:[^\[\]\\]|\\.)+\])(?P=unit)*(?:\+|\{[1-9][0-9]*,\})(?:\\b)?"
-)
-_BLANKS = tuple(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 
 _KINDS = ("public", "chosen", "numbered", "from text", "unknown")
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -452,7 +446,7 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
         how = f"these texts were counted with {' and '.join(f'{name}=' for name in joined)}"
     elif any(len(word.split()) > 1 for word in words or ()):
         how = "some words of the vocabulary hold a blank, so they are runs of words"
-    elif "token_pattern" in cut and not _is_run_of_one_class(str(cut["token_pattern"])):
+    elif "token_pattern" in cut and not is_run_of_one_class(str(cut["token_pattern"])):
         how = (
             "these texts were counted with a token_pattern that is not known to find each word once, as "
             r"\w+, [a-z]{3,} and \S+ do"
@@ -466,18 +460,6 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
             "or take a model that protects whole documents."
         )
     ]
-
-
-def _is_run_of_one_class(token_pattern: str) -> bool:
-    r"""Whether a token pattern finds longest runs of one class of characters, without blanks: ``\b\w\w+\b``."""
-    found = _RUN_OF_ONE_CLASS.fullmatch(token_pattern)
-    if found is None:
-        return False
-    try:
-        unit = re.compile(found["unit"])
-    except re.error:
-        return False
-    return not any(unit.fullmatch(blank) for blank in _BLANKS)
 
 
 def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:

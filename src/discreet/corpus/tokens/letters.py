@@ -58,6 +58,7 @@ __all__ = [
     "UNBROKEN_LANGUAGES",
     "Breaks",
     "composed",
+    "is_run_of_one_class",
     "lower_text",
     "lower_words",
     "refuse_unbroken_languages",
@@ -242,3 +243,27 @@ def _character(entity: str) -> str:
 def takes_links(pattern: re.Pattern[str]) -> bool:
     r"""Whether a token pattern was made to find handles or links, as ``\S+`` and ``[@#]?\w+`` were."""
     return any(pattern.fullmatch(example) is not None for example in ("@name", "http://a.b/c", "&amp;"))
+
+
+# \w+, \w\w+, [a-z]{3,}, \S+ with or without \b around it; no group, no look ahead, no second class.
+_RUN_OF_ONE_CLASS = re.compile(
+    r"(?:\(\?u\))?(?:\\b)?(?P<unit>\\[wSd]|\[(?:[^\[\]\\]|\\.)+\])(?P=unit)*(?:\+|\{[1-9][0-9]*,\})(?:\\b)?"
+)
+
+
+def is_run_of_one_class(token_pattern: str) -> bool:
+    r"""Whether a token pattern finds longest runs of one class of characters, without blanks: ``\b\w\w+\b``."""
+    found = _RUN_OF_ONE_CLASS.fullmatch(token_pattern)
+    if found is None:
+        return False
+    try:
+        unit = re.compile(found["unit"])
+    except re.error:
+        return False
+    return not any(unit.fullmatch(blank) for blank in _blanks())
+
+
+@cache
+def _blanks() -> tuple[str, ...]:
+    """Return all characters that part words."""
+    return tuple(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))

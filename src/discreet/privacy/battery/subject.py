@@ -228,7 +228,10 @@ class Subject(NamedTuple):
 
     def _told(self, X: Any, persons: Any) -> dict[str, Any]:
         """Return what ``fit`` is told of people: nothing where it takes none, or would rightly refuse them."""
-        if self.unit == "document" or "persons" not in inspect.signature(self.estimator.fit).parameters:
+        if (
+            self.unit in ("document", "word")
+            or "persons" not in inspect.signature(self.estimator.fit).parameters
+        ):
             return {}
         if persons is None and self.unit == "person" and getattr(X, "persons", None) is None:
             return {"persons": np.arange(_n_rows(X)) // 2}
