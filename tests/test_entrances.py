@@ -439,3 +439,8 @@ def test_labels_and_persons_with_two_indexes_are_refused_beside_an_array(topics)
     with pytest.raises(CorpusError, match="by has another index than the persons"):
         discreet.fit_topics(TEXTS, epsilon=1, persons=persons, by=wards[ORDER], n_topics=2)
     assert not ledger.entries
+
+
+@pytest.mark.parametrize("name", ["PrivateCountVectorizer.fit_transform", "fit_topics"])
+def test_persons_beside_texts_that_come_one_by_one_are_refused_before_anything_is_booked(call, name):
+    refused(call, name, iter(TEXTS), "pass the documents as a list", persons=list(IDS)[1:])

@@ -544,12 +544,13 @@ def test_texts_are_read_once_so_others_cannot_be_counted_than_words_were_chosen_
 
 
 def test_texts_that_grow_while_they_are_read_have_no_persons_for_the_rest():
-    def growing():
-        yield from TEXTS
-        yield "somebody else"
+    class Growing:
+        def __iter__(self):
+            yield from TEXTS
+            yield "somebody else"
 
     ledger = Ledger(9.0, 1e-5, privacy_unit="person")
     words = PrivateCountVectorizer(epsilon=4.0, privacy_unit="person", ledger=ledger)
     with pytest.raises(CorpusError, match="one for each document"):
-        words.fit(growing(), persons=range(len(TEXTS)))
+        words.fit(Growing(), persons=range(len(TEXTS)))
     assert len(ledger.entries) == 1  # what was read stays paid for

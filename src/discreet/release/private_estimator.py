@@ -8,7 +8,7 @@ import copy
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
@@ -246,6 +246,14 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
     And what is wrong with persons that come beside X. Looks at nothing of X but its size and the index of its rows.
     """
     known = persons is not None or knows_persons(X)
+    if privacy_unit == "person" and persons is not None and isinstance(X, Iterator):
+        return [
+            PrivacyError(
+                Parameter("persons"),
+                " cannot be compared with documents that come one after another before the cost is booked: pass the "
+                "documents as a list.",
+            )
+        ]
     if privacy_unit == "person" and known:
         try:
             if persons is not None:

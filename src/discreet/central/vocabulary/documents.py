@@ -64,8 +64,6 @@ def check_kind(X: Any) -> None:
         )
     if not isinstance(X, Iterable):
         raise CorpusError(f"expected an iterable of texts or a Corpus, found {type(X).__name__}.")
-    if isinstance(X, list | tuple) and not X:
-        raise CorpusError("expected texts, but the list is empty.")
 
 
 def count_documents(
