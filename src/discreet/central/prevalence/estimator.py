@@ -28,7 +28,7 @@ from discreet._validate import (
 )
 from discreet._word_order import column_order
 from discreet._word_order import names_of as words_of
-from discreet.central.check_data import check_data
+from discreet.central.check_data import check_data, check_width
 from discreet.central.prevalence.call import (
     booked_here,
     check_size,
@@ -233,7 +233,9 @@ class TopicPrevalence(PrivateEstimator):
         refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
         refuse_texts(X, COUNT_ITS_WORDS)
         assert self.release is not None
-        _check_words(X, self.release)
+        column_order(X, self.release.vocabulary, drop_others=True)
+        if words_of(X) is None and len(getattr(X, "shape", ())) == 2:
+            check_width(X.shape, self.release.vocabulary)
         check_rows_of_labels(X, by, persons)
         by = check_labels(self, X, by)
         return self._fit_booked(self._book(X), self.release, X, by, persons)
@@ -384,11 +386,3 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     return settled_labels(X, by, groups, model.engine, model.n_jobs)
-
-
-def _check_words(X: Any, topics: Release) -> None:
-    """Refuse counts of other words than those of the topics, as far as that is seen before X is read."""
-    column_order(X, topics.vocabulary, drop_others=True)
-    n_words, shape = len(topics.topic_word[0]), getattr(X, "shape", None)
-    if words_of(X) is None and isinstance(shape, tuple) and len(shape) == 2 and shape[1] != n_words:
-        raise CorpusError(f"the topics have {n_words} words, but the counts have {shape[1]} columns.")
