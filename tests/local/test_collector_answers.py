@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.local.collector_calls import CHANNEL, WORDS, call_app
 
-from discreet.local.collector import topics
+from discreet.local.collector import topic_fits
 from discreet.local.collector.store import ReportStore
 
 pytest.importorskip("starlette", reason="needs the extra collector")
@@ -56,7 +56,7 @@ def test_numbers_of_topics_are_small_and_plain(store, k):
 
 
 def test_the_most_topics_are_fifty_or_the_words(store, tmp_path):
-    assert topics.MOST_TOPICS == 50
+    assert topic_fits.MOST_TOPICS == 50
     code, body, _ = call_app(store, "GET", "/topics?k=0013")
     assert (code, json.loads(body)["k"]) == (200, 13)
     words = tuple(f"w{i}" for i in range(60))
@@ -69,14 +69,14 @@ def test_the_most_topics_are_fifty_or_the_words(store, tmp_path):
 def slow(monkeypatch, name, work):
     """Let one of the two computations do something else; return how often each k was begun."""
     begun = []
-    plain = getattr(topics.TopicFits, name)
+    plain = getattr(topic_fits.TopicFits, name)
 
     def instead(self, *given):
         begun.append(given)
         work()
         return plain(self, *given)
 
-    monkeypatch.setattr(topics.TopicFits, name, instead)
+    monkeypatch.setattr(topic_fits.TopicFits, name, instead)
     return begun
 
 
@@ -86,7 +86,7 @@ def test_status_does_not_wait_for_a_fit(store, monkeypatch):
     slow(monkeypatch, "_fit", lambda: go_on.wait(20))
 
     async def run():
-        asked = topics.TopicFits(store, patience=30)
+        asked = topic_fits.TopicFits(store, patience=30)
         fit = asyncio.create_task(asked.topics(3))
         await asyncio.sleep(0.1)
         began = time.monotonic()
@@ -104,11 +104,11 @@ def test_nobody_waits_longer_than_the_deadline_and_the_work_is_not_lost(store, m
     begun = slow(monkeypatch, "_fit", lambda: go_on.wait(20))
 
     async def run():
-        asked = topics.TopicFits(store, patience=0.2)
+        asked = topic_fits.TopicFits(store, patience=0.2)
         for _ in range(3):  # as three browsers do: one fit
-            with pytest.raises(topics.NotYetError, match="3 topics are still being fitted"):
+            with pytest.raises(topic_fits.NotYetError, match="3 topics are still being fitted"):
                 await asked.topics(3)
-        with pytest.raises(topics.NotYetError, match="3 topics are just being fitted"):
+        with pytest.raises(topic_fits.NotYetError, match="3 topics are just being fitted"):
             await asked.topics(4)
         go_on.set()
         await asyncio.sleep(1)
@@ -123,10 +123,10 @@ def test_a_slow_look_gives_what_is_known(store, monkeypatch):
     slow(monkeypatch, "_look", lambda: go_on.wait(20))
 
     async def run():
-        asked = topics.TopicFits(store, patience=0.2)
+        asked = topic_fits.TopicFits(store, patience=0.2)
         told = await asked.status()
         assert (told["reports"], told["learnable"], told["learnable_from"]) == (500, None, None)
-        with pytest.raises(topics.NotYetError, match="being looked at"):
+        with pytest.raises(topic_fits.NotYetError, match="being looked at"):
             await asked.topics(None)
         go_on.set()
         await asyncio.sleep(0.5)
@@ -137,7 +137,7 @@ def test_a_slow_look_gives_what_is_known(store, monkeypatch):
 
 def test_a_fit_that_takes_too_long_is_given_up(store):
     async def run():
-        told = await topics.TopicFits(store, longest_fit=-1).topics(3)
+        told = await topic_fits.TopicFits(store, longest_fit=-1).topics(3)
         assert told["topics"] == []
         assert "ask for fewer" in told["note"]
 
@@ -146,7 +146,7 @@ def test_a_fit_that_takes_too_long_is_given_up(store):
 
 def test_a_service_that_stops_gives_its_fit_up(store):
     async def run():
-        asked = topics.TopicFits(store)
+        asked = topic_fits.TopicFits(store)
         asked.stop()
         assert (await asked.topics(3))["topics"] == []
 
@@ -157,9 +157,9 @@ def test_who_asks_for_one_number_after_the_other_leaves_time_between_fits(store,
     slow(monkeypatch, "_fit", lambda: time.sleep(0.6))
 
     async def run():
-        asked = topics.TopicFits(store)
+        asked = topic_fits.TopicFits(store)
         await asked.topics(3)
-        with pytest.raises(topics.NotYetError, match="just fitted") as told:
+        with pytest.raises(topic_fits.NotYetError, match="just fitted") as told:
             await asked.topics(4)
         assert 0 < told.value.seconds <= 2
         assert (await asked.topics(3))["k"] == 3  # what is known costs nothing
@@ -171,9 +171,9 @@ def test_who_asks_for_one_number_after_the_other_leaves_time_between_fits(store,
 
 def test_the_service_says_when_to_come_again(store, monkeypatch):
     async def never(self, k, **_):
-        raise topics.NotYetError("not yet", 7.2)
+        raise topic_fits.NotYetError("not yet", 7.2)
 
-    monkeypatch.setattr(topics.TopicFits, "topics", never)
+    monkeypatch.setattr(topic_fits.TopicFits, "topics", never)
     code, body, headers = call_app(store, "GET", "/topics")
     assert (code, headers["retry-after"], json.loads(body)) == (503, "8", {"error": "not yet"})
 

@@ -150,7 +150,7 @@ def test_reports_are_those_of_the_moments(store, monkeypatch):
 
 
 def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
-    from discreet.local.collector import topics
+    from discreet.local.collector import topic_fits
 
     monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
     late = [(bytes([i]) * 16, packed(honest(1, i))[0].tobytes()) for i in range(3)]
@@ -163,6 +163,6 @@ def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
             store.withdraw(late[:1]).result(30)
         return set_aside(moments, blocks, channel)
 
-    monkeypatch.setattr(topics, "set_aside", slow)
+    monkeypatch.setattr(topic_fits, "set_aside", slow)
     call = functools.partial(call_app, store)
     assert json.loads(call("GET", "/topics?k=2")[1])["reports"] == 4042
