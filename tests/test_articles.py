@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import PrivateLDA
-from discreet._articles import kind_of, with_article
+from discreet._base.validate import kind_of, with_article
 from discreet.errors import ParameterError
 
 SAID = [

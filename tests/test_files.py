@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet import _files as module
-from discreet._files import lock_beside, open_plain, write_file, write_files, write_whole
+from discreet._base import files as module
+from discreet._base.files import lock_beside, open_plain, write_file, write_files, write_whole
 
 SOURCE = Path(discreet.__file__).parent
 # What each writer is called with: (folder, whether it is the second time) -> the file that was written.
@@ -68,7 +68,7 @@ def shares(folder, second):
 
 
 def page(folder, second):
-    from discreet._files import write_whole
+    from discreet._base.files import write_whole
     write_whole(b"<p>" * (1 + second), folder / "x.html", "the page")
     return folder / "x.html"
 
@@ -149,7 +149,7 @@ def fails(act) -> bool:
 
 KILLED = """
 import os, signal, sys
-from discreet import _files
+from discreet._base import files
 from pathlib import Path
 {writers}
 folder, step, call = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -180,7 +180,7 @@ for writer in ALL:
     old = {{path.name: path.read_bytes() for path in room.iterdir()}}
     child = os.fork()
     if child == 0:
-        _files.os = Deadly()
+        files.os = Deadly()
         writer(room, True)
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -312,7 +312,7 @@ def test_a_plain_file_and_no_other(tmp_path):
 
 def test_a_lock_beside_keeps_another_process_out(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from discreet._files import lock_beside\n"
+        "import sys; from pathlib import Path; from discreet._base.files import lock_beside\n"
         "with lock_beside(Path(sys.argv[1])): print('in')"
     )
     with lock_beside(tmp_path / "x"):
@@ -333,7 +333,7 @@ def test_files_and_locks_are_made_in_one_place():
         for path in SOURCE.rglob("*.py")
         if words.search(path.read_text())
     }
-    assert found.keys() == {"_files.py", "privacy/ledger/file.py"}
+    assert found.keys() == {"_base/files.py", "privacy/ledger/file.py"}
     assert found["privacy/ledger/file.py"] == ["O_NOFOLLOW"]  # asked for by getattr, to lock what it opens
 
 

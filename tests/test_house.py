@@ -16,8 +16,8 @@ import pytest
 
 import discreet
 from discreet import _ROOMS as ROOMS
-from discreet._progress import tell
-from discreet._threads import balanced_cuts, count_threads, share_out
+from discreet._base.progress import tell
+from discreet._base.threads import balanced_cuts, count_threads, share_out
 from discreet.errors import ParameterError
 
 SOURCE = Path(discreet.__file__).parent
@@ -73,7 +73,7 @@ def test_few_modules_call_what_stands_above_them():
         if "import later" in file.read_text()
     }
     assert found == {
-        "_sharding.py": [("engines.process", "ShardRunner")],
+        "_base/lazy.py": [("engines.process", "ShardRunner")],
         "release/numbers.py": [("report.card", "fit_card"), ("report.notebook", "numbers_html")],
         "release/prevalence/record.py": [
             ("report.card", "prevalence_card"),
@@ -250,14 +250,14 @@ def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
     package = tmp_path / "package"
     package.mkdir()
     (package / "inner.py").write_text(
-        "from discreet._kernels import kernel\n@kernel()\ndef inner(x):\n    return x + 1\n"
+        "from discreet._base.kernels import kernel\n@kernel()\ndef inner(x):\n    return x + 1\n"
     )
     (package / "outer.py").write_text(
-        "from inner import inner\nfrom discreet._kernels import kernel\n"
+        "from inner import inner\nfrom discreet._base.kernels import kernel\n"
         "@kernel()\ndef outer(x):\n    return inner(x)\n"
     )
     code = (
-        "import sys; from pathlib import Path; import discreet._kernels as k\n"
+        "import sys; from pathlib import Path; import discreet._base.kernels as k\n"
         f"folder = Path({str(package)!r}); sys.path.insert(0, str(folder))\n"
         "real = k.source_fingerprint; k.source_fingerprint = (lambda: real(folder)) if {everywhere} else (lambda: '')\n"
         "from outer import outer\n"
@@ -284,4 +284,4 @@ def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
 
 def test_every_kernel_on_disk_is_dated_that_way():
     users = [p.name for p in SOURCE.rglob("*.py") if re.search(r"cache=True", p.read_text())]
-    assert users == ["_kernels.py"]
+    assert users == ["_base/kernels.py"]

@@ -13,9 +13,10 @@ import pytest
 from tests.report.report_cases import HOSTILE, release
 
 import discreet
-from discreet import Corpus, Ledger, PrivateLDA, _bars, _progress
-from discreet._bars import bar
-from discreet._notebook import table_html
+from discreet import Corpus, Ledger, PrivateLDA
+from discreet._base import progress
+from discreet._base.display import table_html
+from discreet._base.progress import bar
 from discreet.evaluate.choosing import TopicNumbers
 from discreet.privacy.accounting import events
 
@@ -133,15 +134,15 @@ def test_help_is_short(name):
 def stderr(monkeypatch, capsys):
     """What stands on standard error, a clock that ticks, and no progress by default afterwards."""
     clock = iter(np.arange(0, 1000, 0.6).tolist())
-    monkeypatch.setattr(_bars.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_progress, "_default", _progress._Default())
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress, "_default", progress._Default())
     return lambda: capsys.readouterr().err
 
 
-def test_bars_are_drawn_where_they_are_wanted_and_end_in_a_new_line(stderr):
+def testprogress_are_drawn_where_they_are_wanted_and_end_in_a_new_line(stderr):
     discreet.show_progress()
     for done in range(5):
-        _progress.tell(None, "rounds", done, 4)
+        progress.tell(None, "rounds", done, 4)
     drawn = stderr()
     assert drawn.endswith("4/4  2 s\n")
     assert drawn.count("\n") == 1
@@ -150,8 +151,8 @@ def test_bars_are_drawn_where_they_are_wanted_and_end_in_a_new_line(stderr):
 
 def test_short_stages_are_not_drawn(stderr):
     discreet.show_progress()
-    _progress.tell(None, "quick", 0, 1)
-    _progress.tell(None, "quick", 1, 1)
+    progress.tell(None, "quick", 0, 1)
+    progress.tell(None, "quick", 1, 1)
     assert stderr() == ""
 
 
@@ -159,7 +160,7 @@ def test_a_callback_of_ones_own_takes_their_place(stderr):
     discreet.show_progress()
     seen = []
     for done in range(5):
-        _progress.tell(lambda *what: seen.append(what), "rounds", done, 4)
+        progress.tell(lambda *what: seen.append(what), "rounds", done, 4)
     assert len(seen) == 5
     assert stderr() == ""
 
@@ -171,9 +172,9 @@ def test_nothing_is_drawn_in_a_script_unless_it_is_asked_for(stderr, monkeypatch
         (True, False, False),
         (False, True, True),
     ):
-        monkeypatch.setattr(_progress, "_is_interactive", lambda value=interactive: value)
+        monkeypatch.setattr(progress, "_is_interactive", lambda value=interactive: value)
         discreet.show_progress(wanted)
-        assert (_progress._default.callback() is not None) == expected
+        assert (progress._default.callback() is not None) == expected
 
 
 def test_a_terminal_gets_the_bar_of_rich(monkeypatch):
@@ -186,20 +187,20 @@ def test_a_terminal_gets_the_bar_of_rich(monkeypatch):
 
 
 def test_a_display_that_fails_ends_nothing(monkeypatch):
-    monkeypatch.setattr(_progress, "_default", _progress._Default())
+    monkeypatch.setattr(progress, "_default", progress._Default())
     discreet.show_progress()
     monkeypatch.setattr(sys, "stderr", None)
-    monkeypatch.setattr(_bars, "_QUIET", 0.0)
+    monkeypatch.setattr(progress, "_QUIET", 0.0)
     for done in range(3):
-        _progress.tell(None, "x", done, 2)
+        progress.tell(None, "x", done, 2)
     with pytest.raises(AttributeError):
-        _bars.Bars()("x", 2, 2)  # so the display did fail
+        progress.Bars()("x", 2, 2)  # so the display did fail
 
 
 def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
     code = (
-        "import numpy as np, discreet, time; from discreet import _bars; {show}\n"
-        "_bars._QUIET = 0.0\n"
+        "import numpy as np, discreet, time; from discreet._base import progress; {show}\n"
+        "progress._QUIET = 0.0\n"
         "discreet.PrivateLDA(2, epsilon=8.0, allow_unlearnable=True, random_state=0)"
         ".fit(np.random.default_rng(0).poisson(1, (300, 8)))"
     )

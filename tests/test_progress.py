@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _bars, fit_topics
-from discreet._bars import Rates
-from discreet._progress import steps, telling, watched
+from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, fit_topics
+from discreet._base import progress
+from discreet._base.progress import Rates, steps, telling, watched
 from discreet.cli import display
 
 TEXTS = ["apples pears plums", "trains planes ships", "apples plums", "ships trains"] * 600
@@ -77,7 +77,7 @@ def clock(monkeypatch):
             return self.now
 
     clock = Clock()
-    monkeypatch.setattr(_bars, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     return clock
 
 

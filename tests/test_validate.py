@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from discreet._validate import (
+from discreet._base.validate import (
     CALLBACK,
     FLAG,
     RANDOM,

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import Corpus, GibbsLDA, LocalLDA, PrivateLDA, PrivateSVILDA, StreamingLocalLDA, VariationalLDA
-from discreet._word_order import in_order
+from discreet._base.arrays import in_order
 from discreet.central import HybridGibbsLDA
 from discreet.errors import CorpusError
 from discreet.evaluate import completion_perplexity

@@ -28,8 +28,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet._progress import Callback, telling
-from discreet._validate import ANYTHING, CALLBACK, DOC_TOPIC_PRIOR, ENGINE, FLAG, SEED, THREADS, rules, whole
+from discreet._base.progress import Callback, telling
+from discreet._base.validate import (
+    ANYTHING,
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    ENGINE,
+    FLAG,
+    SEED,
+    THREADS,
+    rules,
+    whole,
+)
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.sums.units import ShardedUnits, Units, units_of

@@ -40,7 +40,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import ParameterError
 from discreet.federated import PairResponse
 from discreet.privacy.noise.stream import SecureStream

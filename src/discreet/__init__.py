@@ -6,7 +6,7 @@ dp_accounting.
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 from discreet._version import __version__
 from discreet.errors import (
     BudgetExceeded,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         release,
         report,
     )
-    from discreet._progress import show_progress
+    from discreet._base.progress import show_progress
     from discreet.central import (
         HybridGibbsLDA,
         PrivateCountVectorizer,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from discreet.report.comparison import compare
 
 _HOMES = {
-    "discreet._progress": ("show_progress",),
+    "discreet._base.progress": ("show_progress",),
     "discreet.central": (
         "HybridGibbsLDA",
         "PrivateCountVectorizer",

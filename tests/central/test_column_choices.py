@@ -29,7 +29,7 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet._word_order import column_words
+from discreet._base.arrays import column_words
 from discreet.cli.app import run
 from discreet.cli.commands.convert import load
 from discreet.corpus import read_corpus, write_corpus

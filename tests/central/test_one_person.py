@@ -11,7 +11,7 @@ from tests.corpus.test_persons import ids, representations
 from tests.naive.corpus import same_person
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
-from discreet._persons import number_persons
+from discreet._base.persons import number_persons
 from discreet.central.sums.statistics import count_sum, unigram_sum
 from discreet.central.sums.units import group_units
 from discreet.central.vocabulary.documents import count_documents
@@ -113,7 +113,7 @@ def test_the_test_catches_people_that_are_joined_or_parted(name, mistake, monkey
     persons = [2**53, 2**53 + 1, 7, 7] if mistake is joined_by_floats else [1, 1, 7, 7]
     written = [np.int64(person) for person in persons] if mistake is joined_by_floats else [1, "1", 7.0, "7"]
     assert moves(total, norm, texts, persons, written) <= 1
-    monkeypatch.setattr("discreet._persons.number_persons", mistake)
+    monkeypatch.setattr("discreet._base.persons.number_persons", mistake)
     monkeypatch.setattr(f"{__name__}.number_persons", mistake)
     assert moves(total, norm, texts, persons, written) > 1.05
 

@@ -9,7 +9,7 @@ from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make, recorded_draws, same
 
 from discreet import Corpus, Ledger, PrivateSVILDA
-from discreet._word_order import column_words
+from discreet._base.arrays import column_words
 from discreet.central import full_batch
 from discreet.central.plan import plan
 from discreet.central.sums.units import group_units

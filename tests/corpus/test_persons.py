@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.corpus import bare, same_person, two_readings
 
-from discreet._persons import number_persons, person_key
+from discreet._base.persons import number_persons, person_key
 from discreet.corpus import Corpus, read_corpus
 from discreet.errors import CorpusError
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet import Corpus, CorpusError, ParameterError, PrivacyError, _files
+from discreet import Corpus, CorpusError, ParameterError, PrivacyError
+from discreet._base import files
 from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.formats import count_lines, records
 from discreet.corpus.shards import counts as shard_counts
@@ -457,13 +458,13 @@ def test_a_disk_that_is_full_at_any_moment_leaves_nothing(tmp_path, monkeypatch,
         return write_shards(pieces, tmp_path / "s", vocabulary=WORDS, shard_documents=50)
 
     with monkeypatch.context() as patched:
-        flushed = full_disk(patched, _files.os, "fsync", None)
+        flushed = full_disk(patched, files.os, "fsync", None)
         spilled = full_disk(patched, spill.np, "save", None)
         write()
     shutil.rmtree(tmp_path / "s")
     assert len(flushed) >= 5  # shards, words, manifest
     assert bool(spilled) == owned
-    moments = [(_files.os, "fsync", at) for at in range(len(flushed))]
+    moments = [(files.os, "fsync", at) for at in range(len(flushed))]
     moments += [(spill.np, "save", at) for at in range(0, len(spilled), 50)]
     for moment in moments:
         with monkeypatch.context() as patched:

@@ -13,7 +13,7 @@ from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
 from tests.naive import draws as twin
 from tests.naive import gibbs as naive
 
-from discreet._threads import balanced_cuts
+from discreet._base.threads import balanced_cuts
 from discreet.lda import GibbsLDA
 from discreet.lda.gibbs import estimator, frozen
 from discreet.lda.gibbs import lists as word_lists
@@ -231,7 +231,7 @@ def test_many_planted_topics_come_back():
 PLAIN = """
 import json, sys
 import numpy as np
-from discreet._threads import balanced_cuts
+from discreet._base.threads import balanced_cuts
 from discreet.lda import GibbsLDA
 from discreet.lda.gibbs import estimator
 estimator.MOST_TABLE_TOPICS = 1

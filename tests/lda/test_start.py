@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy import stats
 from tests.naive import start as naive
 
-from discreet._threads import share_out
+from discreet._base.threads import share_out
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from discreet import Release
-from discreet._files import lock_beside
+from discreet._base.files import lock_beside
 from discreet.cli.app import run
 from discreet.cli.commands.answer import NOTHING_TO_SEND
 from discreet.errors import CorpusError, ParameterError, WeakForecastWarning

@@ -16,7 +16,7 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs.draw import mix, stream_at, sweep_key
 from discreet.lda.gibbs.state import Info, State, Tokens, aligned_zeros, begin, read_tokens

@@ -5,7 +5,7 @@ Names load on first use, so that importing this room imports neither scipy nor n
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.audit.attack_report import AuditReport, bootstrap_intervals, roc_svg

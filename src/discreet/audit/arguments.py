@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._numbers import as_array, as_numbers
-from discreet._validate import Rule, check, choice, number, optional, whole
+from discreet._base.arrays import as_array, as_numbers
+from discreet._base.validate import Rule, check, choice, number, optional, whole
 from discreet.errors import ParameterError
 
 __all__ = [

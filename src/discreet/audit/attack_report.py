@@ -56,8 +56,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm, rankdata
 
-from discreet._numbers import as_array, as_numbers
-from discreet._validate import check, choice, number
+from discreet._base.arrays import as_array, as_numbers
+from discreet._base.validate import check, choice, number
 from discreet.audit.arguments import (
     Noise,
     check_confidence,

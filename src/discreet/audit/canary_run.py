@@ -47,8 +47,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_numbers
-from discreet._validate import shown
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import shown
 from discreet.audit.arguments import (
     Noise,
     check_confidence,

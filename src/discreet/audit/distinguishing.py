@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
-from discreet._numbers import as_numbers
-from discreet._validate import check, number
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import check, number
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.errors import ParameterError
 

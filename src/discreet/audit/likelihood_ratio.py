@@ -66,9 +66,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, logsumexp, polygamma
 
-from discreet._numbers import as_array
-from discreet._progress import Callback
-from discreet._validate import check, choice, number
+from discreet._base.arrays import as_array
+from discreet._base.progress import Callback
+from discreet._base.validate import check, choice, number
 from discreet.audit.arguments import (
     Noise,
     check_noise,

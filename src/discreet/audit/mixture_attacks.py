@@ -37,11 +37,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from discreet._numbers import as_array, as_labels
-from discreet._persons import check_same_rows
-from discreet._progress import Callback, tell
-from discreet._threads import count_threads, share_out
-from discreet._validate import check, choice, shown, whole
+from discreet._base.arrays import as_array, as_labels
+from discreet._base.persons import check_same_rows
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import count_threads, share_out
+from discreet._base.validate import check, choice, shown, whole
 from discreet.audit.arguments import check_promise, check_seed, check_train
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.corpus import check_counts

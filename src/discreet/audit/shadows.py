@@ -25,10 +25,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._files import write_file
-from discreet._numbers import as_numbers
-from discreet._progress import Callback, tell
-from discreet._threads import count_threads, share_out
+from discreet._base.arrays import as_numbers
+from discreet._base.files import write_file
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import count_threads, share_out
 from discreet.audit.mixture_attacks import of_mixture
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import check, number, whole
+from discreet._base.validate import check, number, whole
 from discreet.errors import ParameterError
 
 __all__ = ["TopicAttack", "TopicAttackReport"]

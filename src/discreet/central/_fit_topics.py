@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet._progress import Callback
-from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
-from discreet._word_order import carried
+from discreet._base.arrays import carried
+from discreet._base.progress import Callback
+from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import TopicPrevalence, check_labels
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import refuse
+from discreet._base.validate import refuse
 from discreet.central.check_data import check_data, check_width
 from discreet.central.sums.units import faults_of_shards
 from discreet.corpus.check import refuse_texts

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._persons import check_persons
-from discreet._word_order import column_words
+from discreet._base.arrays import column_words
+from discreet._base.persons import check_persons
 from discreet.corpus import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import CorpusError

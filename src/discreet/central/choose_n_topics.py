@@ -41,8 +41,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback, steps
-from discreet._validate import faults_of, formerly, is_number, number, refuse, rules, whole
+from discreet._base.progress import Callback, steps
+from discreet._base.validate import faults_of, formerly, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
 from discreet.central.check_data import check_data
 from discreet.central.private_fit import document_marks, frequencies, gains

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.theta import exp_digamma_into

@@ -46,8 +46,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
-from discreet._validate import faults_of, number, refuse, shown, whole
+from discreet._base.threads import one_blas_thread
+from discreet._base.validate import faults_of, number, refuse, shown, whole
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 

@@ -24,10 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._numbers import COUNT_ITS_WORDS
-from discreet._progress import Callback, telling
-from discreet._validate import CALLBACK, SEED, THREADS, Rule, formerly, rules
-from discreet._word_order import column_order
+from discreet._base.arrays import COUNT_ITS_WORDS, column_order
+from discreet._base.progress import Callback, telling
+from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, formerly, rules
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts

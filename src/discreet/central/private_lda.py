@@ -8,8 +8,9 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from discreet._progress import Callback, steps, telling
-from discreet._validate import (
+from discreet._base.arrays import carried
+from discreet._base.progress import Callback, steps, telling
+from discreet._base.validate import (
     CALLBACK,
     DOC_TOPIC_PRIOR,
     ENGINE,
@@ -21,7 +22,6 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import carried
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability

@@ -6,8 +6,8 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.dp_svi`, where the 
 import math
 from typing import Any
 
-from discreet._progress import Callback, steps
-from discreet._validate import (
+from discreet._base.progress import Callback, steps
+from discreet._base.validate import (
     CALLBACK,
     DOC_TOPIC_PRIOR,
     ENGINE,

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
+from discreet._base.threads import one_blas_thread
 from discreet.central.sums.statistics import square
 from discreet.lda.vectors import topics_of_vectors
 from discreet.privacy.mechanism import Noisy

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from discreet._progress import Callback
+from discreet._base.progress import Callback
 from discreet.errors import EngineError, ParameterError
 
 if TYPE_CHECKING:

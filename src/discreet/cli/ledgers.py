@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet._files import write_whole
+from discreet._base.files import write_whole
 from discreet.cli.options import check_output_file
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet._lists import read_list
+from discreet._base.files import read_list
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ _NOTHING = "noise and chance may explain all of them"
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
     """Write all shares as a table: .csv."""
-    from discreet._files import write_whole
+    from discreet._base.files import write_whole
     from discreet.report.prevalence_page import table_csv
 
     write_whole(table_csv(made).encode(), path, "the table")

@@ -6,7 +6,7 @@ list is asked for.
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.corpus.check import check_counts

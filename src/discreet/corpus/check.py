@@ -8,9 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._numbers import COUNT_THE_WORDS, as_numbers
-from discreet._sparse import Csr, inside_its_shape
-from discreet._validate import first_few
+from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, inside_its_shape
+from discreet._base.validate import first_few
 from discreet.errors import CorpusError
 
 __all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness", "refuse_texts"]

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_array
-from discreet._persons import check_labels, check_persons, index_of
-from discreet._validate import formerly
+from discreet._base.arrays import as_array
+from discreet._base.persons import check_labels, check_persons, index_of
+from discreet._base.validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.no_array import NoArray
 from discreet.corpus.notebook import corpus_html
@@ -51,7 +51,7 @@ class Corpus(NoArray):
     vocabulary : sequence of str
         Word of each column; distinct.
     persons : array-like of shape (n_documents,), optional
-        Whose document each row is, as text or whole numbers; :mod:`discreet._persons` says when two are one.
+        Whose document each row is, as text or whole numbers; :mod:`discreet._base.persons` says when two are one.
         Names become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from discreet._validate import path_shown
+from discreet._base.validate import path_shown
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from discreet._notebook import facts_html
+from discreet._base.display import facts_html
 
 if TYPE_CHECKING:
     from discreet.corpus.corpus import Corpus

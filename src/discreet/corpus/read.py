@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from discreet._progress import Callback
-from discreet._word_order import column_words
+from discreet._base.arrays import column_words
+from discreet._base.progress import Callback
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
@@ -69,7 +69,7 @@ def read_corpus(
     person : str, optional
         Field that names whose document it is (raw text): text or whole numbers. Becomes ``persons``, numbered
         in order of first appearance; names are not kept. 7, 7.0 and "7" are one person (see
-        :mod:`discreet._persons`).
+        :mod:`discreet._base.persons`).
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional

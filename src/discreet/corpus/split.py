@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import check, choice, is_number, is_whole, optional, shown
+from discreet._base.validate import check, choice, is_number, is_whole, optional, shown
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex, TypeGuard
 
-from discreet._articles import kind_of
-from discreet._validate import first_few
-from discreet._word_order import carried, column_words
+from discreet._base.arrays import carried, column_words
+from discreet._base.validate import first_few, kind_of
 from discreet.corpus.files import open_source, read_lines
 from discreet.corpus.tokens.letters import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._files import write_whole
-from discreet._word_order import listed_texts
+from discreet._base.arrays import listed_texts
+from discreet._base.files import write_whole
+from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning

@@ -19,8 +19,8 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from discreet._files import Writer, write_files
-from discreet._validate import first_few
+from discreet._base.files import Writer, write_files
+from discreet._base.validate import first_few
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_text
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of

@@ -7,7 +7,7 @@ shard and of public arrays.
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.engines.cluster import DaskEngine

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._progress import Callback
+from discreet._base.progress import Callback
+from discreet._base.validate import kind_of
 from discreet._version import __version__
 from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, run_task
 from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback, tell
+from discreet._base.progress import Callback, tell
 from discreet._version import __version__
 from discreet.engines.state_store import Missing, StateStore, StoreLimits, take_step
 from discreet.errors import DiscreetError, EngineError

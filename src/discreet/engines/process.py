@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback
-from discreet._threads import count_threads, share_out
+from discreet._base.progress import Callback
+from discreet._base.threads import count_threads, share_out
 from discreet.engines.engine import AnyShard, Engine, PassProgress, Step, add_up, run_task
 from discreet.engines.state_store import StateStore, StoreLimits, forget
 from discreet.errors import EngineError

@@ -8,7 +8,7 @@ Names load on first use.
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.evaluate.choosing import TopicNumbers, choose_n_topics

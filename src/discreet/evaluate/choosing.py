@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._files import write_whole
-from discreet._progress import Callback, tell
-from discreet._tables import frame
-from discreet._validate import check, whole
+from discreet._base.display import frame
+from discreet._base.files import write_whole
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import check, whole
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate.perplexity import completion_perplexity, unigram

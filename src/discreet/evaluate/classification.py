@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_labels
-from discreet._persons import check_same_rows
+from discreet._base.arrays import as_labels
+from discreet._base.persons import check_same_rows
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in

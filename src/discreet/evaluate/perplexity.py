@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown, whole
+from discreet._base.validate import shown, whole
 from discreet.corpus import check_counts
 from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, ParameterError

@@ -35,8 +35,8 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_numbers
-from discreet._validate import check, whole
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import check, whole
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 from discreet.lda.documents import check_topics

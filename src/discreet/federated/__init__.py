@@ -5,7 +5,7 @@ Names load on first use, so that importing this room imports neither numba nor d
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.federated.account import Account, vocabulary_digest

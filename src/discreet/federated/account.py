@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import refuse
-from discreet._word_order import carried, names_of
+from discreet._base.arrays import carried, names_of
+from discreet._base.validate import refuse
 from discreet.corpus.vocabulary import faults_of_runs, refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.masks.keys import ORDER

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._numbers import as_array
-from discreet._progress import Callback, tell
-from discreet._validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, refuse, rules
-from discreet._word_order import column_words
+from discreet._base.arrays import as_array, column_words
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, refuse, rules
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.vocabulary import (
     GivenWords,

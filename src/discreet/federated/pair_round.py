@@ -52,8 +52,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_numbers
-from discreet._validate import shown
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.state import State

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._validate import faults_of, is_whole, refuse, rules, whole
-from discreet._word_order import column_words
+from discreet._base.arrays import column_words
+from discreet._base.validate import faults_of, is_whole, refuse, rules, whole
 from discreet.corpus.vocabulary import faults_of_runs
 from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError

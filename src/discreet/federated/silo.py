@@ -59,9 +59,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from discreet._files import hold_folder, open_plain, write_whole
-from discreet._validate import refuse
-from discreet._word_order import carried, names_of
+from discreet._base.arrays import carried, names_of
+from discreet._base.files import hold_folder, open_plain, write_whole
+from discreet._base.validate import refuse
 from discreet.corpus.vocabulary import faults_of_runs
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import OF_ONE_WORD, Account, check_silo

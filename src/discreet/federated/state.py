@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import (
+from discreet._base.validate import (
     FLAG,
     Rule,
     choice,

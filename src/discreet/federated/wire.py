@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._files import write_whole
-from discreet._validate import is_whole
+from discreet._base.files import write_whole
+from discreet._base.validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
 from discreet.federated.masks.masker import Masker

@@ -5,7 +5,7 @@ Names load on first use: numba is imported by the first kernel, not by ``import 
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.lda._fold_in import fold_in, fold_in_shards, log_likelihood, query_statistic

@@ -31,10 +31,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_numbers
-from discreet._sharding import is_sharded
-from discreet._threads import count_threads
-from discreet._validate import check, choice, number, whole
+from discreet._base.arrays import as_numbers
+from discreet._base.lazy import is_sharded
+from discreet._base.threads import count_threads
+from discreet._base.validate import check, choice, number, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
     Documents,

@@ -6,10 +6,9 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._articles import kind_of
-from discreet._first_words import first_words
-from discreet._validate import Checked
-from discreet._word_order import column_words, listed_texts
+from discreet._base.arrays import column_words, listed_texts
+from discreet._base.display import first_words
+from discreet._base.validate import Checked, kind_of
 from discreet.errors import DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import faults_of_prior
 

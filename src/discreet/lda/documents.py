@@ -8,12 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._articles import kind_of
-from discreet._numbers import as_numbers
-from discreet._sharding import run_over_shards
-from discreet._sparse import inside_its_shape
-from discreet._validate import collect, shown, whole
-from discreet._word_order import column_order, in_order, names_of
+from discreet._base.arrays import as_numbers, column_order, in_order, inside_its_shape, names_of
+from discreet._base.lazy import run_over_shards
+from discreet._base.validate import collect, kind_of, shown, whole
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
 __all__ = [

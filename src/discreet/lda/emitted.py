@@ -25,7 +25,7 @@ from numba import types
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from discreet._kernels import emitted, kernel
+from discreet._base.kernels import emitted, kernel
 
 __all__ = [
     "F32",

@@ -51,7 +51,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
+from discreet._base.threads import one_blas_thread
 
 __all__ = ["VectorPrior", "centred", "directions", "expected_topics", "follow", "topics_of_vectors"]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._numbers import as_array, as_texts
-from discreet._progress import Callback
-from discreet._threads import count_threads
-from discreet._validate import (
+from discreet._base.arrays import as_array, as_texts, column_words, in_order, known_words, names_of
+from discreet._base.progress import Callback
+from discreet._base.threads import count_threads
+from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
     DOC_TOPIC_PRIOR,
@@ -36,7 +36,6 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, Parameter, ParameterError

@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._files import lock_beside, write_file
-from discreet._validate import shown
+from discreet._base.files import lock_beside, write_file
+from discreet._base.validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
 from discreet.local.whole_document.questions import MAGIC, CodebookReport, Question, question_of, thresholds
 from discreet.local.wire import Report, vocabulary_digest

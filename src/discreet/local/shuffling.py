@@ -45,7 +45,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 import numpy as np
 from scipy.stats import binom
 
-from discreet._validate import check, number, whole
+from discreet._base.validate import check, number, whole
 from discreet.privacy.units import check_delta
 
 __all__ = ["amplify_by_shuffling", "shuffled_course", "shuffled_delta", "told_course"]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._numbers import as_array
-from discreet._progress import Callback
-from discreet._threads import count_threads
-from discreet._validate import FLAG, formerly, number, optional, rules, shown, whole
+from discreet._base.arrays import as_array
+from discreet._base.progress import Callback
+from discreet._base.threads import count_threads
+from discreet._base.validate import FLAG, formerly, number, optional, rules, shown, whole
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates, estimates

@@ -33,7 +33,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._files import write_file
+from discreet._base.files import write_file
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.packed import pack_bits, packed_width, stray_bits, unpack_bits
 from discreet.privacy.bit_channel import BitChannel

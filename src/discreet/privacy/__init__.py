@@ -5,7 +5,7 @@ Public names load on first use: importing this room imports neither numba nor dp
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events

@@ -60,9 +60,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._numbers import as_array
-from discreet._sparse import Matrix
-from discreet._validate import shown, whole
+from discreet._base.arrays import Matrix, as_array
+from discreet._base.validate import shown, whole
 from discreet.errors import ParameterError
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon, round_up

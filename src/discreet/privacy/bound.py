@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._kernels import kernel
-from discreet._numbers import as_numbers
-from discreet._validate import shown
+from discreet._base.arrays import as_numbers
+from discreet._base.kernels import kernel
+from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.units import check_unit
 

@@ -36,7 +36,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown, whole
+from discreet._base.validate import shown, whole
 from discreet.errors import ParameterError
 
 __all__ = ["LARGEST_SCORE", "MOST_CODEWORDS", "MOST_SIGNS", "NONCE_BYTES", "QUESTION_BYTES", "Codebook"]

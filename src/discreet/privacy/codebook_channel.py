@@ -50,7 +50,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import ParameterError
 from discreet.privacy.bit_channel import ReadWords, log_up
 from discreet.privacy.codebook import MOST_CODEWORDS, Codebook

@@ -44,8 +44,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._threads import count_threads
+from discreet._base.threads import count_threads
+from discreet._base.validate import kind_of
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.bound import Bound
 from discreet.privacy.units import check_unit

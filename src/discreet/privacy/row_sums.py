@@ -13,11 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._kernels import kernel
-from discreet._numbers import as_numbers
-from discreet._persons import check_persons
-from discreet._sparse import Matrix, inside_its_shape
-from discreet._threads import count_threads, pieces, share_out
+from discreet._base.arrays import Matrix, as_numbers, inside_its_shape
+from discreet._base.kernels import kernel
+from discreet._base.persons import check_persons
+from discreet._base.threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
 from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
 

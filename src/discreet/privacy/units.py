@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from discreet._articles import kind_of
-from discreet._validate import is_number, shown
+from discreet._base.validate import is_number, kind_of, shown
 from discreet.errors import Parameter, PrivacyError, Proposal
 
 __all__ = [

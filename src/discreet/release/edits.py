@@ -43,8 +43,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._validate import is_whole
+from discreet._base.validate import is_whole, kind_of
 from discreet.errors import ReleaseError
 from discreet.release.details import (
     DETAILS,

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._files import flush_folder, open_plain
-from discreet._validate import is_folder, path_shown
+from discreet._base.files import flush_folder, open_plain
+from discreet._base.validate import is_folder, path_shown
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import round_up

@@ -30,10 +30,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from discreet._articles import kind_of
-from discreet._files import write_whole
-from discreet._lazy import later
-from discreet._validate import Rule, is_number, is_whole, number, shown
+from discreet._base.files import write_whole
+from discreet._base.lazy import later
+from discreet._base.validate import Rule, is_number, is_whole, kind_of, number, shown
 from discreet._version import __version__
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger

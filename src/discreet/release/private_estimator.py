@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
 
-from discreet._articles import kind_of
-from discreet._persons import check_persons, knows_persons
-from discreet._validate import Checked, collect, is_whole, refuse, shown
+from discreet._base.persons import check_persons, knows_persons
+from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
 from discreet.errors import (
     DiscreetError,
     LargeDeltaWarning,

@@ -26,14 +26,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._articles import kind_of
-from discreet._files import write_whole
-from discreet._first_words import first_words
-from discreet._lazy import later
-from discreet._numbers import COUNT_ITS_WORDS
-from discreet._sharding import is_sharded
-from discreet._tables import frame
-from discreet._word_order import in_order, known_words
+from discreet._base.arrays import COUNT_ITS_WORDS, in_order, known_words
+from discreet._base.display import first_words, frame
+from discreet._base.files import write_whole
+from discreet._base.lazy import is_sharded, later
+from discreet._base.validate import kind_of
 from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written

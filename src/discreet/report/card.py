@@ -9,7 +9,7 @@ import math
 import re
 from typing import Any
 
-from discreet._validate import is_number
+from discreet._base.validate import is_number
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._files import write_whole
-from discreet._validate import check, optional, whole
+from discreet._base.files import write_whole
+from discreet._base.validate import check, optional, whole
 from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.release import Release, topic_columns
 from discreet.report.svg import distances, scale

@@ -2,7 +2,7 @@
 
 import math
 
-from discreet._notebook import facts_html, table_html
+from discreet._base.display import facts_html, table_html
 from discreet.privacy.units import plural, round_up
 from discreet.release import details
 from discreet.release.numbers import FitRelease, NumbersRelease

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-from discreet._validate import is_whole
+from discreet._base.validate import is_whole
 from discreet.central.forecast import share_of_text
 from discreet.privacy.accounting.explain import found_at_most
 from discreet.privacy.units import plural, round_up

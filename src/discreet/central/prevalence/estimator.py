@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._numbers import COUNT_ITS_WORDS
-from discreet._progress import Callback, telling
-from discreet._validate import (
+from discreet._base.arrays import COUNT_ITS_WORDS, column_order
+from discreet._base.arrays import names_of as words_of
+from discreet._base.progress import Callback, telling
+from discreet._base.validate import (
     CALLBACK,
     ENGINE,
     SEED,
@@ -26,8 +27,6 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import column_order
-from discreet._word_order import names_of as words_of
 from discreet.central.check_data import check_data, check_width
 from discreet.central.prevalence.call import (
     booked_here,

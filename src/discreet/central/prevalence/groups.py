@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._articles import kind_of
-from discreet._numbers import as_texts
+from discreet._base.arrays import as_texts
+from discreet._base.validate import kind_of
 from discreet.central.prevalence.periods import check_frequency, is_period, periods
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 from discreet.release.files import printable

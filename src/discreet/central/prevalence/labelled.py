@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._persons import check_same_rows
-from discreet._word_order import carried, column_order
+from discreet._base.arrays import carried, column_order
+from discreet._base.persons import check_same_rows
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name
 from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
 from discreet.central.prevalence.statistic import prevalence_sum

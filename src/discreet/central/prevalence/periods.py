@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._articles import kind_of
-from discreet._validate import is_whole, shown
+from discreet._base.validate import is_whole, kind_of, shown
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 __all__ = ["FREQUENCIES", "check_frequency", "is_period", "period_of", "periods"]

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._validate import first_few
+from discreet._base.validate import first_few, kind_of
 from discreet.central.prevalence.groups import OTHER, Grouping, written
 from discreet.central.prevalence.periods import period_of
 from discreet.errors import CorpusError, Parameter, Part, Proposal

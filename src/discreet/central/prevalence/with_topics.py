@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-from discreet._articles import kind_of
-from discreet._validate import collect, is_number, is_whole
+from discreet._base.validate import collect, is_number, is_whole, kind_of
 from discreet.central.prevalence.call import check_size
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal

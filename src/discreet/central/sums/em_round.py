@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.central.sums.matched_moments import match_moments
 from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.engines import StateStore

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.privacy.bound import place_l2
 from discreet.privacy.mechanism import BITS

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._persons import check_persons, index_of
-from discreet._progress import Callback, watched
+from discreet._base.persons import check_persons, index_of
+from discreet._base.progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts, only_texts

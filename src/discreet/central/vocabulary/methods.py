@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._validate import collect
+from discreet._base.validate import collect, kind_of
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import is_writable

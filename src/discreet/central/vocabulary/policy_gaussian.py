@@ -49,7 +49,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 from discreet.central.vocabulary.thresholds import on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing

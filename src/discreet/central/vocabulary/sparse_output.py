@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from sklearn.base import TransformerMixin
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["SparseOutput"]

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 
 __all__ = ["Choice", "UnitWords", "first_words", "held_words", "passing", "rank_words", "secret_order"]
 

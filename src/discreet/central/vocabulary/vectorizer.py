@@ -23,9 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._progress import Callback, telling
-from discreet._threads import count_threads
-from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
+from discreet._base.progress import Callback, telling
+from discreet._base.threads import count_threads
+from discreet._base.validate import (
+    CALLBACK,
+    ENGINE,
+    FLAG,
+    SEED,
+    THREADS,
+    choice,
+    collect,
+    optional,
+    rules,
+    whole,
+)
 from discreet.central.vocabulary import methods
 from discreet.central.vocabulary.coverage import release_coverage
 from discreet.central.vocabulary.documents import Documents, check_kind, count_documents

@@ -105,8 +105,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 from discreet.central.word_level.cost import Mechanism, range_of
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.documents import read_documents

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from discreet._progress import Callback, steps
-from discreet._threads import count_threads
-from discreet._validate import (
+from discreet._base.progress import Callback, steps
+from discreet._base.threads import count_threads
+from discreet._base.validate import (
     CALLBACK,
     DOC_TOPIC_PRIOR,
     FLAG,

@@ -52,8 +52,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_numbers
-from discreet._validate import check, number
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import check, number
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.curves import zcdp_epsilon
 from discreet.privacy.units import check_delta

@@ -129,7 +129,7 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
-    from discreet._files import write_whole
+    from discreet._base.files import write_whole
     from discreet.audit import bootstrap_intervals, lira
     from discreet.cli.display import console, progress
     from discreet.cli.reading import say_skipped
@@ -205,7 +205,7 @@ def audit(
 
 def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console", *, force: bool) -> None:
     """Audit words or shares, and say what is proved."""
-    from discreet._files import write_whole
+    from discreet._base.files import write_whole
 
     out = _file(chosen, force=force)
     report = audit_canaries(given, chosen)

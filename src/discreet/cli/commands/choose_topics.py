@@ -180,7 +180,7 @@ def _compare(
     quiet: bool,
 ) -> None:
     """Compare on exact counts, and show how each did."""
-    from discreet._files import write_whole
+    from discreet._base.files import write_whole
     from discreet.cli.display import console, progress
     from discreet.cli.reading import load, say_skipped
     from discreet.evaluate import choose_n_topics

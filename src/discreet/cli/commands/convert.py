@@ -25,7 +25,7 @@ from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writab
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet._progress import Callback
+    from discreet._base.progress import Callback
     from discreet.corpus import Corpus, ShardedCorpus
 
 __all__ = ["convert"]
@@ -152,7 +152,7 @@ def _check(source: Path, out: Path, target_format: str | None, force: bool) -> N
 
 def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) -> list[Path]:
     """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
-    from discreet._files import flush_folder
+    from discreet._base.files import flush_folder
     from discreet.corpus import write_corpus
     from discreet.corpus.write import side_file
 

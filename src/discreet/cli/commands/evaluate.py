@@ -196,7 +196,7 @@ def _measure_privately(
 
 def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
-    from discreet._word_order import column_words
+    from discreet._base.arrays import column_words
     from discreet.cli.reading import load
     from discreet.corpus import TEXT_FORMATS
 

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet._files import write_file
+from discreet._base.files import write_file
 from discreet.cli.engine import TlsFolder, Workers, engine_for
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._progress import tell
+from discreet._base.progress import tell
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from discreet._persons import person_key, why_nobody
-from discreet._progress import Callback, tell
-from discreet._validate import first_few
+from discreet._base.persons import person_key, why_nobody
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import first_few
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import Problems
 from discreet.corpus.tokens.counting import TextCounter

@@ -19,8 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from discreet._progress import Callback
-from discreet._validate import is_folder, is_there, path_shown, shown
+from discreet._base.progress import Callback
+from discreet._base.validate import is_folder, is_there, path_shown, shown
 from discreet.corpus.check import Csr
 from discreet.corpus.files import archive_members, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin

@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from discreet._progress import Callback
-from discreet._validate import shown
+from discreet._base.progress import Callback
+from discreet._base.validate import shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,

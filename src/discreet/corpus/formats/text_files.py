@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from discreet._validate import first_few, is_there, path_shown
+from discreet._base.validate import first_few, is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,

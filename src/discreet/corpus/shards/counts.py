@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._persons import check_labels, number_persons
-from discreet._progress import Callback
+from discreet._base.persons import check_labels, number_persons
+from discreet._base.progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet._files import write_whole
+from discreet._base.files import write_whole
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.shard_file import Rows, ShardEntry, shard_bytes
 from discreet.errors import CorpusError

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from discreet._files import write_whole
+from discreet._base.files import write_whole
 from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.shards.shard_file import ShardEntry
 from discreet.corpus.vocabulary import WordOrigin, check_words

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._sparse import Csr
+from discreet._base.arrays import Csr
 from discreet.errors import CorpusError
 
 __all__ = ["Rows", "Shard", "ShardEntry", "labels_bytes", "labels_of", "shard_bytes"]

@@ -1,7 +1,7 @@
 """Routing of rows by person, over files on disk: all rows of a person come out together, whenever they came in.
 
 Rows are put into spill files by a tag of their owner; at the end each file is sorted by tag. The tag is the keyed
-BLAKE2b of the person's one text (:mod:`discreet._persons`), 128 bits, under a key that is drawn for this writing
+BLAKE2b of the person's one text (:mod:`discreet._base.persons`), 128 bits, under a key that is drawn for this writing
 and forgotten: names are never written, and that any two of 10^9 people share a tag has a probability below 10^-20.
 Spill files are as private as the text: mode 0600, and removed.
 """
@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._persons import person_keys
-from discreet._sparse import Csr
+from discreet._base.arrays import Csr
+from discreet._base.persons import person_keys
 from discreet.corpus.shards.shard_file import Rows, labels_bytes, labels_of
 
 __all__ = ["Spill"]

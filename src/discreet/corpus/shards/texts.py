@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet._progress import Callback, tell
-from discreet._validate import check, whole
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import check, whole
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._persons import knows_persons
-from discreet._progress import Callback, tell
-from discreet._validate import check, whole
+from discreet._base.persons import knows_persons
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import check, kind_of, whole
 from discreet.corpus.check import canonical_counts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
@@ -49,7 +48,7 @@ def write_shards(
     ----------
     corpus : Corpus, ShardedCorpus, or iterable of counts or of (counts, persons)
         What to write. Pieces of a stream are matrices of counts with the same columns, or Corpora without persons; or
-        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet._persons` knows, the
+        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet._base.persons` knows, the
         same for a person in each piece. Pieces are read one at a time.
     folder : path
         Made anew; must not exist, or be empty. Only its owner can read what is in it.

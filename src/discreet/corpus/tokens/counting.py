@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._validate import first_few
+from discreet._base.validate import first_few
 from discreet.corpus.check import Csr
 from discreet.corpus.tokens.letters import Breaks
 from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens

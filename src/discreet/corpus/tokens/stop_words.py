@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet._lists import read_list
-from discreet._validate import is_there, shown
+from discreet._base.files import read_list
+from discreet._base.validate import is_there, shown
 from discreet.corpus.tokens.letters import lower_words
 from discreet.errors import Parameter, ParameterError
 

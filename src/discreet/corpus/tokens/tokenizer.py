@@ -46,8 +46,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from discreet._articles import with_article
-from discreet._validate import shown
+from discreet._base.validate import shown, with_article
 from discreet.corpus.tokens.letters import (
     composed,
     lower_text,

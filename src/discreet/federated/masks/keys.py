@@ -77,7 +77,7 @@ from cryptography.hazmat.primitives.hashes import SHA512
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.stream import SecureStream
 

@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import FLAG, Rule, check, is_whole
+from discreet._base.validate import FLAG, Rule, check, is_whole
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.stream import SecureStream

@@ -44,7 +44,7 @@ from numba import config, njit, types, uint64
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from discreet._kernels import emitted
+from discreet._base.kernels import emitted
 from discreet.lda.emitted import F32, I32, I64, Vectors, address_of
 
 __all__ = [

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._progress import Callback, tell
-from discreet._sharding import is_sharded
-from discreet._threads import count_threads
-from discreet._validate import (
+from discreet._base.lazy import is_sharded
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import count_threads
+from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
     ENGINE,

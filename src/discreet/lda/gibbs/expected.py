@@ -40,8 +40,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 from discreet.lda.gibbs.state import Tokens, WordOrder, aligned_zeros
 
 __all__ = ["MeanCounts", "expected_counts", "init", "is_sampled", "mean", "step"]

@@ -36,8 +36,8 @@ import numpy as np
 from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 from discreet.lda.documents import Part
 from discreet.lda.gibbs.draw import (
     LANES,

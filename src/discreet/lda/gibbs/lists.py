@@ -37,8 +37,8 @@ import numpy as np
 from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import balanced_cuts, pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import balanced_cuts, pieces, share_out
 from discreet.lda.gibbs.draw import LANES, MOST_DRAWS, draw, draw_entry, mix, prefetch, stream_at, sweep_key
 from discreet.lda.gibbs.state import (
     Info,

@@ -50,7 +50,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import balanced_cuts, share_out
+from discreet._base.threads import balanced_cuts, share_out
 from discreet.lda.emitted import FEW
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 from discreet.lda.gibbs.start_kernels import (

@@ -26,7 +26,7 @@ from numba import types, uint64
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from discreet._kernels import emitted, kernel
+from discreet._base.kernels import emitted, kernel
 from discreet.lda.emitted import F32, FEW, I64, Vectors, add_lanes, address_of, blocks_of, entry_at, rows_of
 from discreet.lda.gibbs.draw import JIT, LANES, draw, mix, stream_at
 

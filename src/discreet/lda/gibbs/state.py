@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.documents import Documents
 from discreet.lda.gibbs.draw import random_halves, sweep_key

@@ -35,7 +35,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
+from discreet._base.threads import one_blas_thread
 
 __all__ = [
     "SHARES",

@@ -49,8 +49,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback, tell
-from discreet._threads import one_blas_thread
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import one_blas_thread
 from discreet.errors import CorpusError
 from discreet.lda.moments.estimates import Estimates, NoisyMoments, whitened
 from discreet.lda.vectors import centred, directions, topics_of_vectors

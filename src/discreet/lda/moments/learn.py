@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from discreet._progress import Callback, tell
-from discreet._threads import one_blas_thread, share_out
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import one_blas_thread, share_out
 from discreet.errors import ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.moments.estimates import Channel, Estimates, NoisyMoments, learnable, noise_variance
 from discreet.lda.moments.fit import LEAST_AGREEMENT, Source, agreement, fit_topics, fit_topics_with_vectors

@@ -35,12 +35,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._files import write_file
-from discreet._kernels import kernel
-from discreet._numbers import as_numbers
-from discreet._sparse import inside_its_shape
-from discreet._threads import count_threads, share_out
-from discreet._validate import check, whole
+from discreet._base.arrays import as_numbers, inside_its_shape
+from discreet._base.files import write_file
+from discreet._base.kernels import kernel
+from discreet._base.threads import count_threads, share_out
+from discreet._base.validate import check, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates, estimates, learnable
 from discreet.lda.moments.packed import packed_width, stray_bits, unpack_bits

@@ -15,7 +15,7 @@ expected near, those of topics made from the vectors alone. Adam, 300 steps; pos
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
+from discreet._base.threads import one_blas_thread
 from discreet.lda.moments.fit import adam, softmax
 
 __all__ = ["fit_squares"]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._numbers import as_numbers
-from discreet._progress import Callback, tell
-from discreet._sharding import is_sharded
-from discreet._threads import count_threads
-from discreet._validate import (
+from discreet._base.arrays import as_numbers
+from discreet._base.lazy import is_sharded
+from discreet._base.progress import Callback, tell
+from discreet._base.threads import count_threads
+from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
     ENGINE,

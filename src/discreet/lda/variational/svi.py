@@ -47,8 +47,8 @@ import scipy.sparse as sp
 import scipy.special
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import pieces, share_out
 from discreet.lda.documents import Documents, Part, stack
 from discreet.lda.emitted import LANES, aligned
 from discreet.lda.gibbs.start import starting_topics

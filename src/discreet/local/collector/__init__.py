@@ -5,7 +5,7 @@ It needs the extra ``collector`` (Starlette and uvicorn); nothing of that is loa
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.local.collector.app import make_app, run_server

@@ -23,7 +23,7 @@ from h11 import LocalProtocolError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet._lists import read_list
+from discreet._base.files import read_list
 from discreet.errors import Parameter, ParameterError, Part
 
 __all__ = [

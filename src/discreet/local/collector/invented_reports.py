@@ -50,7 +50,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import one_blas_thread
+from discreet._base.threads import one_blas_thread
 from discreet.lda.moments.moments import Moments
 from discreet.lda.moments.packed import unpack_bits
 from discreet.privacy.bit_channel import BitChannel

@@ -6,7 +6,7 @@ its proof, is :mod:`discreet.privacy.codebook_channel`.
 
 from typing import TYPE_CHECKING
 
-from discreet._lazy import lazy_names
+from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.local.whole_document.course import Course

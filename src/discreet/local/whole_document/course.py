@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet._files import lock_beside, write_whole
+from discreet._base.files import lock_beside, write_whole
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.local.whole_document.estimator import WholeDocumentLDA

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._numbers import as_texts
-from discreet._progress import Callback, tell
-from discreet._validate import (
+from discreet._base.arrays import as_texts, column_words, in_order, known_words, names_of
+from discreet._base.progress import Callback, tell
+from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
     FLAG,
@@ -30,7 +30,6 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.corpus import check_counts
 from discreet.corpus.vocabulary import WordOrigin, check_words, refuse_chosen_columns
 from discreet.corpus.word_vectors import WordVectors, match_vectors

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import gaussian_noise_for, gdp_mu, rdp_epsilon, sort_events
 from discreet.privacy.accounting.pld import GRID_ERROR

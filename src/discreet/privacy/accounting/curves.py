@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from discreet._validate import Rule, check, is_number, number
+from discreet._base.validate import Rule, check, is_number, number
 
 __all__ = [
     "NOTHING",

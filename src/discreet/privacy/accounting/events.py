@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 from dp_accounting import dp_event as dp
 
-from discreet._articles import kind_of
-from discreet._validate import shown
+from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = [

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet._validate import faults_of, refuse, whole
+from discreet._base.validate import faults_of, refuse, whole
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu, root_up, sort_events
 from discreet.privacy.units import (

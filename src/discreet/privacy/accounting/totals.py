@@ -30,7 +30,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting.curves import (
     Totals,

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet._articles import with_article
-from discreet._validate import is_number
+from discreet._base.validate import is_number, with_article
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
 from discreet.privacy.battery.proof_checks import (
     check_all_is_made_of_noisy_sums,

@@ -44,7 +44,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._articles import with_article
+from discreet._base.validate import with_article
 from discreet.privacy.battery.subject import Subject, leaves_of
 from discreet.privacy.bound import Bound
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism

@@ -32,7 +32,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from discreet._files import has_handle_locks, lock_beside, lock_handle, write_file
+from discreet._base.files import has_handle_locks, lock_beside, lock_handle, write_file
 from discreet.errors import PrivacyError
 from discreet.privacy.ledger.filter import Budget, Standing, Standings
 from discreet.privacy.ledger.reservation import Entry, begins_with

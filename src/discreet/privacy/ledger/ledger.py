@@ -26,9 +26,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from discreet._notebook import facts_html, table_html
-from discreet._tables import frame
-from discreet._validate import number, shown
+from discreet._base.display import facts_html, frame, table_html
+from discreet._base.validate import number, shown
 from discreet.errors import BudgetExceeded, Parameter, ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, largest_gaussian, within

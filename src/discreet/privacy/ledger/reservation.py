@@ -13,7 +13,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from discreet._validate import shown
+from discreet._base.validate import shown
 from discreet.errors import PrivacyError
 
 if TYPE_CHECKING:

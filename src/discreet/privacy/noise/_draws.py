@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._kernels import kernel
-from discreet._threads import count_threads, share_out
+from discreet._base.kernels import kernel
+from discreet._base.threads import count_threads, share_out
+from discreet._base.validate import kind_of
 from discreet.errors import ParameterError
 from discreet.privacy.noise._exact import MAX_WORDS, Words, not_random
 from discreet.privacy.noise.stream import SecureStream, WordBlocks

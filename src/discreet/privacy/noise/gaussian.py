@@ -70,7 +70,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._base.kernels import kernel
 from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_scaled, scaled
 from discreet.privacy.noise._exact import Uniform, Words, exp_bounds, floor_scaled, less, not_random
 from discreet.privacy.noise.stream import SecureStream

@@ -41,7 +41,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
+from discreet._base.validate import kind_of
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = ["SecureStream", "WordBlocks"]

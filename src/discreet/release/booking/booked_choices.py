@@ -12,7 +12,7 @@ there, too, in the purpose.
 from collections.abc import Sequence
 from typing import Any
 
-from discreet._word_order import carried
+from discreet._base.arrays import carried
 from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation

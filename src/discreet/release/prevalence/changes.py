@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
-from discreet._tables import frame
+from discreet._base.display import frame
 from discreet.release.prevalence.shares import Sums, drawn, group_sizes, limits, overall, raw, row_weight
 
 __all__ = [

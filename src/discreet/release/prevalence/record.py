@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
-from discreet._files import write_whole
-from discreet._lazy import later
-from discreet._tables import frame
-from discreet._validate import shown
+from discreet._base.display import frame
+from discreet._base.files import write_whole
+from discreet._base.lazy import later
+from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.files import halves

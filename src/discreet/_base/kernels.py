@@ -18,7 +18,7 @@ __all__ = ["emitted", "kernel", "source_fingerprint"]
 
 
 @cache
-def source_fingerprint(folder: Path = Path(__file__).parent) -> str:
+def source_fingerprint(folder: Path = Path(__file__).parents[1]) -> str:
     """SHA-256 over name and content of every source file below ``folder`` that speaks of numba or of kernels."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._articles import kind_of
+from discreet._base.validate import kind_of
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["balanced_cuts", "count_threads", "one_blas_thread", "pieces", "share_out"]

@@ -45,8 +45,8 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import first_few, is_whole
-from discreet._word_order import carried
+from discreet._base.arrays import carried
+from discreet._base.validate import first_few, is_whole
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
 __all__ = [

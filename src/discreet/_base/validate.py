@@ -2,6 +2,8 @@
 
 An estimator names the rule of each of its parameters in ``_constraints``; what several parameters must be together is
 said in an ``_faults`` of its own, after those of ``super()``. A function calls :func:`check`.
+
+A word with its article, as it is spoken: "an int", "a list", "an ndarray", "a uint8".
 """
 
 import math
@@ -16,7 +18,6 @@ from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
-from discreet._articles import kind_of
 from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "is_number",
     "is_there",
     "is_whole",
+    "kind_of",
     "number",
     "optional",
     "path_shown",
@@ -49,8 +51,8 @@ __all__ = [
     "rules",
     "shown",
     "whole",
+    "with_article",
 ]
-
 
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
@@ -330,3 +332,20 @@ class Checked:
         # unless somebody asks for them. Those of a private fit were released.
         private = math.isfinite(getattr(self, "epsilon", math.inf))
         return [name for name in super().__dir__() if private or name != "feature_names_in_"]
+
+
+#: Said with a vowel first, or, of those that are written with one, not.
+_VOWEL, _NOT = (
+    re.compile(r"[aeiou]|nd", re.IGNORECASE),
+    re.compile(r"uint|uni[^nm]|us[aeu]|one", re.IGNORECASE),
+)
+
+
+def with_article(word: str) -> str:
+    """Return a word after "a" or "an"."""
+    return f"an {word}" if _VOWEL.match(word) and not _NOT.match(word) else f"a {word}"
+
+
+def kind_of(value: object) -> str:
+    """Return what kind of object a value is, with an article: never what it holds."""
+    return with_article(type(value).__name__)

@@ -2,17 +2,22 @@
 
 Where nobody gives a callback, a bar is drawn in a notebook or at an interactive prompt, and nowhere else;
 :func:`show_progress` says otherwise.
+
+:class:`Bars` draws one line a stage, again as work goes on: no thread, nothing to close. Where documents are counted it
+says how many a second. The command's terminal has bars of rich. A stage that ends within a second is not shown at all.
 """
 
+import io
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["Callback", "show_progress", "steps", "tell", "telling", "watched"]
+__all__ = ["Bars", "Callback", "Rates", "show_progress", "steps", "tell", "telling", "watched"]
 
 Item = TypeVar("Item")
-_EVERY = 1000
+_TOLD_EVERY = 1000
 
 #: ``callback(stage, done, total)``: the name of the stage, steps done, steps in all.
 Callback = Callable[[str, int, int], None]
@@ -31,8 +36,6 @@ class _Default:
         if not wanted:
             return None
         if self._bars is None:
-            from discreet._bars import Bars
-
             self._bars = Bars()
         return self._bars
 
@@ -83,10 +86,70 @@ def watched(callback: Callback | None, stage: str, items: Iterable[Item]) -> Ite
     done = 0
     for done, item in enumerate(items, 1):
         yield item
-        if done % _EVERY == 0:
+        if done % _TOLD_EVERY == 0:
             tell(callback, stage, done, total)
     tell(callback, stage, done, done)
 
 
 def _is_interactive() -> bool:
     return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+
+
+#: Seconds after which a stage is drawn, and between two drawings of it.
+_QUIET, _EVERY = 1.0, 0.1
+_WIDTH = 24
+
+
+class Bars:
+    """A callback that draws on standard error."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+        self._drawn, self._last, self._width = 0.0, "", 0
+        self._rates = Rates()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Draw a stage of which ``done`` steps of ``total`` are over."""
+        now = time.monotonic()
+        began = self._began.setdefault(stage, now)
+        rate, over = self._rates.told(stage, done, now), done >= total
+        if over:
+            del self._began[stage]
+        if now - began < _QUIET or (now - self._drawn < _EVERY and not over and stage == self._last):
+            return
+        self._drawn, self._last = now, stage
+        line = f"{stage:<28} {bar(done, total)} {done}/{total}  {now - began:.0f} s{rate}"
+        sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
+        sys.stderr.flush()
+        self._width = 0 if over else len(line)
+
+
+class Rates:
+    """Says how many documents a second a stage goes through, where it counts documents."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, tuple[float, int, int]] = {}
+
+    def told(self, stage: str, done: int, now: float | None = None) -> str:
+        """Return ", 1,234 documents a second", or nothing where that is not known yet."""
+        now = time.monotonic() if now is None else now
+        began, first, last = self._began.get(stage, (now, done, done))
+        if done < last:  # another pass
+            began, first = now, done
+        self._began[stage] = began, first, done
+        if not stage.startswith("documents") or done == first or now == began:
+            return ""
+        return f", {(done - first) / (now - began):,.0f} documents a second"
+
+
+def bar(done: int, total: int) -> str:
+    """Return a bar: rich's on a terminal, of plain characters elsewhere."""
+    if not sys.stderr.isatty():
+        full = round(_WIDTH * min(done / max(total, 1), 1.0))
+        return "[" + "#" * full + "." * (_WIDTH - full) + "]"
+    from rich.console import Console
+    from rich.progress_bar import ProgressBar
+
+    drawn: Any = Console(file=io.StringIO(), force_terminal=True, width=_WIDTH)
+    drawn.print(ProgressBar(total=max(total, 1), completed=done, width=_WIDTH), end="")
+    return drawn.file.getvalue().rstrip("\n")

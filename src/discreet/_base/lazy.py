@@ -1,11 +1,14 @@
-"""What loads on first use, so that importing a room imports neither numba nor dp_accounting, nor a room above it."""
+"""What loads on first use, so that importing a room imports neither numba nor dp_accounting, nor a room above it.
+
+Corpora in shards, for rooms that must not know those of shards and engines.
+"""
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeGuard
 
-__all__ = ["later", "lazy_names"]
+__all__ = ["is_sharded", "later", "lazy_names", "run_over_shards"]
 
 
 def later(home: str, name: str) -> Callable[..., Any]:
@@ -48,3 +51,12 @@ def lazy_names(
         return sorted({*vars(sys.modules[room]), *home_of})
 
     return load, listed
+
+
+#: ``run_over_shards(shards, read, engine, n_jobs)``: :class:`discreet.engines.process.ShardRunner`.
+run_over_shards = later("discreet.engines.process", "ShardRunner")
+
+
+def is_sharded(X: Any) -> TypeGuard[Any]:
+    """Whether documents lie in shards: known by what their class has, for a frame has any column."""
+    return hasattr(type(X), "shards")

@@ -1,0 +1,1 @@
+"""What every room stands on: checks, arrays, persons, files, threads, kernels, progress."""

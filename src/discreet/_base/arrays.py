@@ -1,0 +1,351 @@
+"""One gate before anything becomes an array: text where numbers are expected is refused, and nothing is shown.
+
+NumPy's own errors show what they could not convert, and that may be a whole note. So no foreign value is
+converted before its kind is known, and no foreign exception goes on: it may hold the text, too.
+
+A sparse matrix passes a gate of its own: compiled code, scipy's too, reads and writes wherever its index arrays point.
+And one rule for documents counted with the words of a model in another order: they are put in its order, by name.
+"""
+
+from collections.abc import Iterable, Mapping, MappingView, Set
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import CorpusError
+
+__all__ = [
+    "COUNT_ITS_WORDS",
+    "COUNT_THE_WORDS",
+    "Csr",
+    "Matrix",
+    "as_array",
+    "as_labels",
+    "as_numbers",
+    "as_texts",
+    "carried",
+    "column_order",
+    "column_words",
+    "in_order",
+    "inside_its_shape",
+    "known_words",
+    "listed_texts",
+    "names_of",
+]
+
+#: What to do with text where counts of words were expected.
+COUNT_THE_WORDS = (
+    "choose its words privately and count them with PrivateCountVectorizer(epsilon=...).fit_transform(texts), or "
+    "count public words with Corpus.from_texts(texts, vocabulary=words, words_are_public=True)"
+)
+#: The same where the words are those of a release.
+COUNT_ITS_WORDS = "count the words of the release: Corpus.from_texts(texts, vocabulary=release.vocabulary)"
+_TEXT = (str, bytes, bytearray)
+_NUMBERS = (bool, int, float, complex, np.bool_, np.number, Decimal, type(None))
+_LISTS = (list, tuple, np.ndarray)
+_KINDS = {"M": "dates", "m": "lengths of time", "V": "records"}
+
+
+def as_numbers(values: Any, what: str = "X", advice: str = COUNT_THE_WORDS) -> NDArray[Any]:
+    """Return an array of bool, int, float or complex numbers.
+
+    Parameters
+    ----------
+    values : array-like
+        Also of Python objects that are numbers; None is NaN.
+    what : str
+        Its name, for errors.
+    advice : str
+        What to do where it holds text.
+
+    Raises
+    ------
+    CorpusError
+        Where it is or holds text or dates, has rows of different lengths or masked entries, or cannot become an
+        array for another reason. Never shows what it holds, and is not raised from an error that does.
+    TypeError
+        Where it holds objects that are neither text nor numbers.
+    """
+    if _is_text(values):
+        raise _text(what, advice)
+    array = as_array(values, what)
+    if array.dtype.kind == "O":
+        return _of_objects(array, what, advice)
+    if array.dtype.kind in "US":
+        raise _text(what, advice)
+    if array.dtype.kind in "MmV":
+        raise CorpusError(f"{what} holds {_KINDS[array.dtype.kind]}, but numbers are expected.")
+    return array
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Return an array of whatever kind; ``CorpusError``, which shows nothing, where it cannot become one."""
+    fault: str | None = None
+    try:
+        array = np.asarray(values)
+        if not (np.ma.isMaskedArray(values) and bool(np.ma.getmaskarray(values).any())):
+            return array
+        fault = "has masked entries, which are no numbers: fill them, or drop their rows"
+    except Exception as error:  # whatever a foreign object raises may hold what the object holds
+        fault = f"cannot become an array of numbers ({type(error).__name__}): are its rows of one length?"
+    raise CorpusError(f"{what} {fault}.")
+
+
+def as_labels(values: Any, what: str) -> NDArray[Any]:
+    """Return labels, all of them text or all of them numbers; ``CorpusError``, which shows none of them, otherwise."""
+    array = as_array(values, what)
+    if array.dtype.kind == "O":
+        text = {isinstance(value, str) for value in array.ravel()}
+        if text == {True}:
+            return array.astype(str)
+        if len(text) > 1 or not all(isinstance(value, _NUMBERS) for value in array.ravel()):
+            raise CorpusError(f"{what} must be all text or all numbers, but are not.")
+    if array.dtype.kind in "MmV":
+        raise CorpusError(f"{what} must be text or numbers, but are {_KINDS[array.dtype.kind]}.")
+    return array
+
+
+def as_texts(values: Iterable[Any], what: str) -> tuple[str, ...]:
+    """Return each value written as text; ``CorpusError``, which shows nothing, where one cannot be."""
+    try:
+        return tuple(str(value) for value in values)
+    except Exception as error:
+        fault = type(error).__name__
+    raise CorpusError(f"{what} must be text, but something there cannot be written as text ({fault}).")
+
+
+def _of_objects(array: NDArray[Any], what: str, advice: str) -> NDArray[Any]:
+    kinds = {type(value) for value in array.ravel()}
+    lists = any(issubclass(kind, _LISTS) for kind in kinds)
+    if any(issubclass(kind, _TEXT) for kind in kinds) or (lists and any(map(_is_text, array.ravel()))):
+        raise _text(what, advice)
+    if lists:
+        raise CorpusError(f"{what} has rows of different lengths.")
+    foreign = sorted(kind.__name__ for kind in kinds if not issubclass(kind, _NUMBERS))
+    if foreign and array.ndim == 0:
+        held = next((f": pass its {name}" for name in (what, f"{what}_") if hasattr(array.item(), name)), "")
+        raise TypeError(
+            f"{what} as an argument must be an array, not a string or one {foreign[0]}, of numbers{held}."
+        )
+    if foreign:
+        raise TypeError(
+            f"{what} as an argument must be numbers, not a string or another object that is no number: found "
+            f"{', '.join(foreign[:3])}."
+        )
+    try:
+        return array.astype(np.float64)
+    except Exception as error:
+        fault = type(error).__name__
+    raise CorpusError(f"{what} holds numbers that float64 cannot hold ({fault}).")
+
+
+def _is_text(values: Any, depth: int = 3) -> bool:
+    """Whether a value is text, or a list that holds some; looks into Python's own lists only."""
+    if isinstance(values, _TEXT):
+        return True
+    return depth > 0 and isinstance(values, list | tuple) and any(_is_text(x, depth - 1) for x in values)
+
+
+def _text(what: str, advice: str) -> CorpusError:
+    return CorpusError(f"{what} holds text, but numbers are expected{': ' if advice else ''}{advice}.")
+
+
+#: A ``scipy.sparse.csr_matrix``. scipy ships no types, and what a checker infers from its source is wrong.
+Csr = Any
+#: What users may give where a table of numbers is expected; frames are array-like.
+Matrix = ArrayLike | sp.sparray | sp.spmatrix
+
+
+def inside_its_shape(X: Any) -> Csr:
+    """Return a sparse matrix of any format as CSR whose index arrays point inside its shape.
+
+    Parameters
+    ----------
+    X : scipy.sparse matrix or array, two-dimensional
+        Of numbers; objects that are text are refused.
+
+    Raises
+    ------
+    CorpusError, TypeError
+        Where it points elsewhere, or holds no numbers (see :func:`discreet._base.arrays.as_numbers`).
+    """
+    if X.dtype.kind not in "biufc":
+        as_numbers(X.data if X.format != "dok" else list(X.values()), "X")
+    try:
+        if not _is_broken(X):
+            counts: Csr = X.tocsr()
+            if X.format == "csr" or not _is_broken(counts):
+                return _without_spare_room(counts)
+    except Exception:  # foreign arrays of any type and length
+        pass
+    raise CorpusError(
+        "the sparse matrix is broken: its index arrays point outside its shape; build it again."
+    )
+
+
+def _without_spare_room(counts: Csr) -> Csr:
+    """Leave out entries behind the last row: room for more, which holds no counts."""
+    n_stored = int(counts.indptr[-1])
+    if n_stored == len(counts.data) == len(counts.indices):
+        return counts
+    parts = (counts.data[:n_stored], counts.indices[:n_stored], counts.indptr)
+    return sp.csr_matrix(parts, shape=counts.shape)
+
+
+def _is_broken(X: Any) -> bool:
+    check = {"bsr": _bsr_is_broken, "lil": _lil_is_broken, "dok": _dok_is_broken, "dia": _dia_is_broken}
+    if X.format in check:
+        return check[X.format](X)
+    if X.format == "coo":
+        pairs = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+        broken = not len(X.row) == len(X.col) == len(X.data)
+    else:
+        n_lines, n_places = X.shape if X.format == "csr" else X.shape[::-1]
+        indptr, pairs = X.indptr, [(X.indices, n_places)]
+        broken = (
+            len(indptr) != n_lines + 1
+            or int(indptr[0]) != 0
+            or int(indptr[-1]) > min(len(X.indices), len(X.data))
+            or bool((indptr[1:] < indptr[:-1]).any())
+        )
+    outside = (len(at) > 0 and (int(at.min()) < 0 or int(at.max()) >= limit) for at, limit in pairs)
+    return broken or any(outside)
+
+
+def _bsr_is_broken(X: Any) -> bool:
+    X.check_format(full_check=True)  # raises
+    return False
+
+
+def _lil_is_broken(X: Any) -> bool:
+    if not X.rows.shape == X.data.shape == (X.shape[0],):
+        return True
+    return any(
+        type(row) is not list
+        or type(values) is not list
+        or len(row) != len(values)
+        or (row and not 0 <= min(row) <= max(row) < X.shape[1])
+        for row, values in zip(X.rows, X.data, strict=True)
+    )
+
+
+def _dok_is_broken(X: Any) -> bool:
+    places: Any = X.keys()  # to go through X itself would be to go through its rows
+    return any(not (0 <= row < X.shape[0] and 0 <= column < X.shape[1]) for row, column in places)
+
+
+def _dia_is_broken(X: Any) -> bool:
+    offsets = np.asarray(X.offsets)
+    return (
+        X.data.ndim != 2
+        or offsets.shape != (X.data.shape[0],)
+        or offsets.dtype.kind not in "iu"
+        or len(np.unique(offsets)) != len(offsets)
+        or (len(offsets) > 0 and not -X.shape[0] < int(offsets.min()) <= int(offsets.max()) < X.shape[1])
+    )
+
+
+_COUNT_ANEW = (
+    "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or read_corpus(path, ...) with "
+    "the same vocabulary="
+)
+
+
+def carried(X: Any, name: str) -> Any:
+    """Return what X carries by this name, or None. Only what its class declares: a frame may have any column."""
+    return getattr(X, name) if hasattr(type(X), name) else None
+
+
+def names_of(X: Any) -> tuple[str, ...] | None:
+    """Return the words of the columns of a Corpus or frame; None where nobody names them."""
+    for name in ("vocabulary", "column_names", "columns"):  # the columns of pyarrow are what stands in them
+        words = carried(X, name)
+        if words is not None:
+            break
+    else:
+        return None
+    names: tuple[Any, ...] = tuple(words)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def column_words(n_words: int) -> tuple[str, ...]:
+    """Return stand-ins for words nobody gave: ``word_0``, ``word_1``, ..."""
+    return tuple(f"word_{column}" for column in range(n_words))
+
+
+def known_words(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return words, or None where they only stand in for words nobody gave."""
+    return None if words == column_words(len(words)) else words
+
+
+def listed_texts(values: Any) -> list[str] | None:
+    """Return texts in the order in which they are given; None for anything else, and for what gives them no order.
+
+    A text is not taken for its letters, nor a mapping, one of its views or a set for a list.
+    """
+    if isinstance(values, str | bytes | Mapping | MappingView | Set) or not isinstance(values, Iterable):
+        return None
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        return None
+    try:
+        items: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[reportUnknownArgumentType]
+    except TypeError:  # iterable by its type alone, as an array of another library without dimensions
+        return None
+    return items if all(isinstance(item, str) for item in items) else None
+
+
+def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice: str = _COUNT_ANEW) -> Any:
+    """Return documents with their columns in the order of ``words``.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, frame, Corpus of shape (n_documents, n_words)
+    words : tuple of str, optional
+        The words of a model, distinct; None where it knows none.
+    what, advice : str
+        For errors: what X is, and what to do where its words are others.
+
+    Returns
+    -------
+    X itself where the order is right, or where one of the two has no names; else a matrix without names.
+
+    Raises
+    ------
+    CorpusError
+        Where X is of other words.
+    """
+    order = column_order(X, words, what, advice)
+    if order is None:
+        return X
+    matrix = (
+        carried(X, "counts") if carried(X, "vocabulary") is not None and hasattr(type(X), "counts") else X
+    )
+    return inside_its_shape(matrix)[:, order] if sp.issparse(matrix) else as_numbers(matrix)[:, order]
+
+
+def column_order(
+    X: Any,
+    words: tuple[str, ...] | None,
+    what: str = "counts",
+    advice: str = _COUNT_ANEW,
+    *,
+    drop_others: bool = False,
+) -> list[int] | None:
+    """Return the column of X that holds each of ``words``, as :func:`in_order`; None where the order is right.
+
+    ``drop_others``: X may have further words.
+    """
+    found = names_of(X)
+    if words is None or found is None or found == words:
+        return None
+    if not set(words) <= set(found) or (len(found) != len(words) and not drop_others):
+        known, given = set(words), set(found)
+        raise CorpusError(  # which words is not told: a model that is not private may hold private ones
+            f"the {what} are of other words than the model: of its {len(known)} words {len(known - given)} are "
+            f"missing, and of the {len(found)} given {len(given - known)} are unknown to it; {advice}."
+        )
+    column_of = {word: column for column, word in enumerate(found)}
+    return [column_of[word] for word in words]

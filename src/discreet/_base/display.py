@@ -1,0 +1,98 @@
+"""What people are shown of any object: a small HTML table, a data frame, the first words of topics.
+
+HTML is escaped, with no script and no style of its own; a frame is one of whichever library is installed.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from discreet._base.validate import is_whole, shown
+from discreet.errors import DiscreetError
+
+__all__ = ["facts_html", "first_words", "frame", "table_html"]
+
+_CUT = 120
+
+
+def facts_html(title: str, facts: Iterable[tuple[str, str]], *more: str) -> str:
+    """Return a title and a table of facts; ``more`` is HTML that is ready.
+
+    Parameters
+    ----------
+    title : str
+    facts : iterable of (name, value)
+    *more : str
+    """
+    rows = "".join(
+        f'<tr><th style="text-align:left">{_cell(name)}</th><td style="text-align:left">{_cell(value)}</td></tr>'
+        for name, value in facts
+    )
+    return f"<div><strong>{_cell(title)}</strong><table>{rows}</table>{''.join(more)}</div>"
+
+
+def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], most: int = 50) -> str:
+    """Return a table; of more than ``most`` rows the first, and how many there are."""
+    top = "".join(f'<th style="text-align:left">{_cell(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{_cell(value)}</td>' for value in row) + "</tr>"
+        for row in rows[:most]
+    )
+    rest = f"<div>and {len(rows) - most} more</div>" if len(rows) > most else ""
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _cell(value: str) -> str:
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in value)
+    return escape(shown if len(shown) <= _CUT else shown[: _CUT - 1] + "\u2026")
+
+
+def frame(columns: dict[str, list[Any]]) -> Any:
+    """Return the columns as a frame of pandas, else of polars, else a table of pyarrow."""
+    for library, make in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+        if find_spec(library) is not None:
+            module: Any = import_module(library)
+            return getattr(module, make)(columns)
+    raise DiscreetError("a data frame needs pandas, polars or pyarrow: pip install pandas.")
+
+
+def first_words(
+    topic_word: Any,
+    words: Sequence[str],
+    word_weight: Any,
+    n: int,
+    by: str,
+    refusal: type[DiscreetError],
+) -> list[list[str]]:
+    """Return the first words of each topic; ties in order of the vocabulary.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Probabilities.
+    words : sequence of str
+    word_weight : array of shape (n_words,) or None
+        How frequent words are, in any unit; only "lift" needs it.
+    n : int
+        Of each topic; at least 1.
+    by : {"probability", "lift"}
+        "lift": the order of p(w|k) (p(w|k) / p(w))^(1/2).
+    refusal : type
+        Of the error where one of them is something else.
+    """
+    if not is_whole(n) or n < 1:
+        raise refusal(f"the number of words must be at least 1, but is {shown(n)}.")
+    if by not in ("probability", "lift"):
+        raise refusal(f'by must be "probability" or "lift", but is {shown(by)}.')
+    rank = topic_word
+    if by == "lift":
+        if word_weight is None:
+            raise refusal('this release has no word_weight to compare with; take by="probability".')
+        shares = np.maximum(word_weight, np.min(word_weight[word_weight > 0]))
+        rank = topic_word**1.5 / np.sqrt(shares)
+    order: list[list[int]] = np.argsort(-rank, axis=1, kind="stable")[:, :n].tolist()
+    return [[words[word] for word in row] for row in order]
