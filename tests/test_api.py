@@ -46,7 +46,11 @@ NO_LEDGER = {
     "VariationalLDA": "promises nothing",
     "WholeDocumentLDA": "as LocalLDA: each client has spent what its report costs",
 }
-ROOMS = [room for room in pkgutil.iter_modules(discreet.__path__) if room.ispkg and room.name != "cli"]
+ROOMS = [
+    room
+    for room in pkgutil.iter_modules(discreet.__path__)
+    if room.ispkg and room.name not in ("cli", "_base")
+]
 ITERATIONS = {
     "n_sweeps": ("Gibbs", "Local"),
     "max_iter": ("Variational",),

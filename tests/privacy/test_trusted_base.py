@@ -43,7 +43,9 @@ def files_on_the_page():
 
 
 BASE = files_on_the_page()
-CHECKS = set(re.findall(r"`(_?\w+)`", text().split("base checks (")[1].split(")")[0]))
+CHECKS = {"errors"} | {
+    f"_base.{name}" for name in re.findall(r"`(\w+)`", text().split("base checks (`_base/`")[1].split(")")[0])
+}
 
 
 def module_of(path):
