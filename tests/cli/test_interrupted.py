@@ -6,6 +6,7 @@ import pytest
 
 from discreet import Ledger
 from discreet.cli.app import run
+from discreet.privacy.accounting import events
 
 
 @pytest.fixture
@@ -35,6 +36,20 @@ def test_what_was_booked_is_said(notes, tmp_path, monkeypatch, capsys):
     assert "run the same command again" in said
     assert Ledger.open(book).spent().epsilon == pytest.approx(20, rel=1e-3)
     assert not (tmp_path / "m").exists()
+
+
+def test_a_refused_run_leaves_no_ledger_behind_that_would_fix_a_unit(notes, tmp_path, capsys):
+    book = tmp_path / "ledger.json"
+    assert fit(notes, "--ledger", book, "--budget", 1) == 2  # epsilon is 20
+    assert "budget" in capsys.readouterr().err
+    assert not book.exists()
+    Ledger.open(book, 1.0, privacy_unit="person")
+    assert fit(notes, "--ledger", book) == 2  # of another unit; somebody else made it, and it stays
+    assert Ledger.open(book).privacy_unit == "person"
+    used = Ledger.open(tmp_path / "used.json", 1.0)
+    used.reserve(events.gaussian(10.0), "something")
+    used.discard_if_unused()
+    assert (tmp_path / "used.json").exists()
 
 
 def test_where_nothing_was_booked_that_is_said(notes, tmp_path, monkeypatch, capsys):

@@ -15,6 +15,11 @@ WORDS = ("okafor", "4271", "priya", "ward round")
 PLAIN = tuple(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(56))
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
 def model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -77,8 +82,8 @@ def test_the_questions_give_the_same_as_a_file(model, monkeypatch, capsys):
     first = [entry for entry in listed(capsys) if entry["word"] in WORDS[:2]]
     places = " ".join(str(entry["place"]) for entry in first)
     answers = f"{places}\n99999\nq\nname topic 0 = Wards\nnonsense\n\nJane\nout\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-    assert run("review model --ask".split()) == 0
+    monkeypatch.setattr("sys.stdin", Terminal(answers))
+    assert run(["review", "model"]) == 0
     made = Release.load("out")
     assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first}
     assert made.topic_names[0] == "Wards"
@@ -102,8 +107,8 @@ def test_names_from_a_list_come_first(model, tmp_path, capsys):
     ("call", "message"),
     [
         ("review model --drop okafor", "--out reviewed"),
-        ("review model --drop other --out x", "1 of 1 words are not in this release"),
-        ("review model --edits bad.txt --out x", "not understood in line 2, 3"),
+        ("review model --drop other --out x --by R", "1 of 1 words are not in this release"),
+        ("review model --edits bad.txt --out x --by R", "not understood in line 2, 3"),
         ("review model --out model", "--out must be a new or empty folder"),
         ("review model --edits latin.txt --out x", "UTF-8"),
     ],
@@ -119,6 +124,20 @@ def test_what_cannot_be_done_is_said(model, tmp_path, call, message, capsys):
 def test_a_fit_ends_with_advice_to_review(tmp_path, capsys):
     hand_over(release(), tmp_path / "model", None, console())
     assert capsys.readouterr().err.rstrip().endswith(f"discreet review {tmp_path / 'model'}")
+
+
+@pytest.mark.parametrize(
+    "said", ["", "--by R", "--drop okafor", "--names staff.txt", "--by R --note looked", "--edits none.txt"]
+)
+def test_a_script_certifies_nothing_without_a_name_and_a_decision(model, tmp_path, said, capsys):
+    for file in ("staff.txt", "none.txt"):
+        (tmp_path / file).write_text("# drop word okafor\n")
+    assert run(["review", "model", "--out", "x", *said.split()]) == 2
+    message = capsys.readouterr().err
+    assert "say whose, --by YOU, and what goes, --drop WORD or --edits FILE" in message
+    assert not (tmp_path / "x").exists()
+    assert run("review model --by R --edits none.txt --out x".split()) == 0
+    assert "reviewed by R" in Release.load("x").review
 
 
 @pytest.mark.parametrize("what", [{"reproducible": True}, {"epsilon": float("inf")}])

@@ -31,7 +31,7 @@ from discreet.cli.commands import (
     vectors,
     warmup,
 )
-from discreet.cli.ledgers import after_interruption, forget_ledgers
+from discreet.cli.ledgers import after_interruption, close_ledgers
 from discreet.cli.options import READ
 from discreet.errors import (
     DiscreetError,
@@ -173,7 +173,10 @@ def run(arguments: list[str]) -> int:
         for category in _WARNINGS:
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
-        return _run(arguments)
+        try:
+            return _run(arguments)
+        finally:
+            close_ledgers()
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -181,7 +184,6 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any, 
 
 
 def _run(arguments: list[str]) -> int:
-    forget_ledgers()
     try:
         code = app(args=arguments, prog_name="discreet", standalone_mode=False)
     except _ClickException as error:

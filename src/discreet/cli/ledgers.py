@@ -1,10 +1,12 @@
 """Ledgers that commands keep in files, and small releases that they write: a file, and its card beside it."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.files import write_whole
 from discreet.cli.options import check_output_file
+from discreet.errors import PrivacyError
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
@@ -13,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = [
     "after_interruption",
     "check_release_file",
-    "forget_ledgers",
+    "close_ledgers",
     "ledger_of_run",
     "name_of_unit",
     "open_ledger",
     "save_with_card",
 ]
 
-#: Ledgers in files that this run opened, with what was spent on each before.
-_OPENED: list[tuple["Ledger", float]] = []
+#: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.
+_OPENED: list[tuple["Ledger", float | None]] = []
 
 
 def name_of_unit(unit: str, given: str | None = None, topics: "Release | None" = None) -> str | None:
@@ -37,22 +39,27 @@ def open_ledger(
     """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
     from discreet.privacy import Ledger
 
-    called = unit_name if path.exists() else name_of_unit(unit, unit_name)
+    new = not path.exists()
+    called = name_of_unit(unit, unit_name) if new else unit_name
     ledger = Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=called)
-    _OPENED.append((ledger, ledger.spent().epsilon))
+    _OPENED.append((ledger, None if new else ledger.spent().epsilon))
     return ledger
 
 
-def forget_ledgers() -> None:
-    """Begin a run that has opened no ledger."""
+def close_ledgers() -> None:
+    """End a run: a ledger that it made, and on which nothing was booked, leaves no file, which would fix a unit."""
+    for ledger, before in _OPENED:
+        if before is None:
+            with suppress(PrivacyError):  # somebody else took it away
+                ledger.discard_if_unused()
     _OPENED.clear()
 
 
 def after_interruption() -> str:
     """Say what a run that was interrupted has booked, and how to go on."""
     told: list[str] = []
-    for ledger, before in _OPENED:
-        now = ledger.spent().epsilon
+    for ledger, spent in _OPENED:
+        now, before = ledger.spent().epsilon, spent or 0.0
         told.append(
             f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
             f"been read: {now:.4g} of epsilon = {ledger.epsilon:g} in all."

@@ -56,16 +56,13 @@ def review(
         ),
     ] = None,
     shares_out: Annotated[Path | None, typer.Option(help="New file for the reviewed shares: .json.")] = None,
-    ask: Annotated[
-        bool | None,
-        typer.Option("--ask/--no-ask", help="Ask what to do; the default where no option says it."),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the words as JSON and stop.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """List the words of a release by suspicion, remove or rename some, and write the reviewed release.
 
-    Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy.
+    Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy. On a
+    terminal it asks; a script says who decided, and what: --by, and --drop or --edits.
     """
     from discreet.cli.display import console, print_json
     from discreet.release import Release
@@ -97,9 +94,15 @@ def review(
         write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
         say.print(f"wrote {write_edits}: remove the # from the lines you want", markup=False)
         return
-    if ask is None:
-        ask = not lines and by is None and sys.stdin.isatty() and not quiet
-    if not lines or ask:
+    decided = edits is not None or drop is not None
+    ask = not decided and sys.stdin.isatty() and not quiet
+    if not ask and (out is not None or of_groups is not None) and not (decided and by):
+        raise ParameterError(
+            "a review is somebody's decision: say whose, --by YOU, and what goes, --drop WORD or --edits FILE. "
+            f"`discreet review {model} --write-edits FILE` makes one, which as it is removes nothing; on a terminal, "
+            "review asks."
+        )
+    if not decided:
         _show(suspects, _PAGE, say)
     if ask:
         lines += _questions(release, suspects, _PAGE, say)
@@ -115,9 +118,8 @@ def review(
         return
     edited = parse(lines)
     reviewed = apply(release, edited)
-    reviewed = reviewed.with_review(
-        by or "somebody who gave no name", on=None if release.reproducible else today(), note=note
-    )
+    assert by is not None  # asked for, or refused above
+    reviewed = reviewed.with_review(by, on=None if release.reproducible else today(), note=note)
     reviewed = with_details(reviewed, about)
     if of_groups is not None:  # before anything is written: what cannot be done is refused whole
         of_groups = reviewed_shares(of_groups, release, edited, reviewed)

@@ -215,6 +215,13 @@ def create(path: Path, value: dict[str, Any]) -> bool:
     return True
 
 
+def remove_unused(path: Path) -> None:
+    """Remove the file of a ledger without bookings; whoever opened it meanwhile finds it gone when they would book."""
+    with locked(path):
+        if not check(read(path)).entries:
+            path.unlink()
+
+
 @contextmanager
 def locked(path: Path) -> Generator[Turn]:
     """Keep other processes out while a ledger file is read, extended and written.

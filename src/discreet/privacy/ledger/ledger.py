@@ -431,6 +431,11 @@ class Ledger(NeverCopied):
         """The file this ledger is kept in, if any."""
         return self._storage.path
 
+    def discard_if_unused(self) -> None:
+        """Remove the file of a ledger on which nobody ever booked anything; one that holds a booking stays."""
+        if self.path is not None and not self.entries:
+            ledger_file.remove_unused(self.path)
+
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All that was booked, oldest first."""
