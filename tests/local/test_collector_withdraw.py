@@ -541,8 +541,7 @@ def test_withdrawals_that_wait_are_bounded(store):
         asked = rows(make_reports(1))
         # The keeper may take one queue with it before it has to wait for the store; then the next one fills.
         with pytest.raises(StoreBusyError):
-            for _ in range(2 * module._MOST_WITHDRAWALS + 1):
-                waiting.append(store.withdraw(asked))
+            waiting.extend(store.withdraw(asked) for _ in range(2 * module._MOST_WITHDRAWALS + 1))
     assert all(answer.result(30) == (0, 0, 1) for answer in waiting)
 
 
