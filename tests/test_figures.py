@@ -73,8 +73,9 @@ def attack(method, form, beta):
 ATTACKED = ("kos",)
 
 
-def figure_6(line):
-    return several("zhao2020/figure6", "in_sample", "epsilon", (1.0, 3.0, 5.0, 7.0), corpus="kos", line=line)
+def figure_6(corpus, line):
+    where = {"corpus": corpus, "line": line}
+    return several("zhao2020/figure6", "in_sample", "epsilon", (1.0, 3.0, 5.0, 7.0), **where)
 
 
 def poster(corpus, line):
@@ -103,20 +104,22 @@ def by_shadows(attack, sizes):
 
 
 LEVELS = (1, 2, 3, 4, 5, 10, 15, 20)
-BY_EPS1 = (1, 2, 3, 4, 5, 10, 15, 20)
 
 
-def coherence(first, second):
+def coherence(noise, first, second):
     """UMass of the pipeline from printed parts, at these pairs."""
-    frame = csv("manzonelli2024/printed_coherence")
-    pairs = [
-        frame[(frame.eps1 == one) & (frame.eps2 == float(two))]
-        for one, two in zip(first, second, strict=True)
+    pairs = zip(first, second, strict=True)
+    return [
+        value("manzonelli2024/printed_coherence", "umass", noise=noise, eps1=one, eps2=float(two))
+        for one, two in pairs
     ]
-    assert all(len(pair) == 1 for pair in pairs)
-    return [float(pair.umass.iloc[0]) for pair in pairs]
 
 
+def both_readings(first, second):
+    return [*coherence("each draw", first, second), *coherence("all counts once", first, second)]
+
+
+CORPORA = ("kos", "nips", "enron")
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 #: Row: what the paper gives, what came out as printed, what came out as meant. None: no figure in the cell.
 ROWS = {
@@ -178,11 +181,16 @@ ROWS = {
         lambda: perplexity("as printed", 0.5, ("limited", "HDP")) + perplexity("as printed", 0.01, ("CDP+",)),
         lambda: perplexity("as meant", 0.5, ("limited", "HDP")),
     ),
-    "Zhao, figure 6": (
-        None,
-        lambda: figure_6("LP-LDA, as printed") + figure_6("CDP-LDA, as printed"),
-        lambda: figure_6("moments, K 20, as meant"),
-    ),
+    **{
+        f"Zhao, figure 6, {corpus}": (
+            None,
+            lambda corpus=corpus: (
+                figure_6(corpus, "LP-LDA, as printed") + figure_6(corpus, "CDP-LDA, as printed")
+            ),
+            lambda corpus=corpus: figure_6(corpus, "moments, K 20, as meant"),
+        )
+        for corpus in CORPORA
+    },
     "Zhao, figure 8": (
         None,
         lambda: [
@@ -279,19 +287,19 @@ ROWS = {
     ),
     "Pipeline, figure 4": (
         None,
-        lambda: coherence(LEVELS, ["inf"] * len(LEVELS)),
+        lambda: coherence("none", LEVELS, ["inf"] * 8),
         None,
     ),
     "Pipeline, figure 5, by eps1": (
         None,
-        lambda: coherence(BY_EPS1, [3] * len(BY_EPS1)),
+        lambda: both_readings(LEVELS, [3] * 8),
         lambda: [
             value("manzonelli2024/coherence", "umass", eps1=e, eps2=5.0) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
         ],
     ),
     "Pipeline, figure 5, by eps2": (
         None,
-        None,
+        lambda: both_readings([3] * 8, LEVELS),
         lambda: [
             value("manzonelli2024/coherence", "umass", eps1=5.0, eps2=e) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
         ],

@@ -134,13 +134,42 @@ def test_zhu_keeps_exact_word_totals(gibbs, counts, monkeypatch):
     """Noise is in the sampling distribution of the last sweep only: a missing word is read off, for any epsilon."""
     read = []
     monkeypatch.setattr(gibbs, "topics_of", lambda by_word, beta: read.append(by_word) or by_word)
-    for epsilon in (math.inf, 1e-3):
-        gibbs.zhu_lda(counts, 4, 1.0, 0.01, 3, 0, epsilon=epsilon)
+    for epsilon, each_draw in ((math.inf, False), (1e-3, False), (1e-3, True)):
+        gibbs.zhu_lda(counts, 4, 1.0, 0.01, 3, 0, epsilon=epsilon, each_draw=each_draw)
     totals = np.asarray(counts.sum(0)).ravel()
     for by_word in read:
         assert np.array_equal(by_word.sum(1), totals)
         assert (by_word >= 0).all()
     assert (read[0] != read[1]).any()
+    assert (read[1] != read[2]).any()
+
+
+def test_noise_in_each_draw_is_that_of_the_released_code(gibbs, counts):
+    """Against a loop in plain NumPy: one number for the word's counts, one for the document's, and the least is 0."""
+    alpha, beta, n_topics = 0.2, 0.1, 3
+    chain = gibbs.Chain(counts, n_topics, alpha, beta, 0)
+    rng = np.random.default_rng(1)
+    noise, digits = rng.laplace(0, 2.0, (len(chain.words), 2)), rng.random(len(chain.words))
+    by_word, by_document = (table.copy() for table in chain.exact())
+    topics = chain.topics.copy()
+    for token, (d, w) in enumerate(zip(chain.documents, chain.words, strict=True)):
+        length = by_document[d].sum()
+        by_word[w, topics[token]] -= 1
+        by_document[d, topics[token]] -= 1
+        one, two = noise[token]
+        found = (by_word[w] + one + beta) / (by_word.sum(0) - one + by_word.shape[0] * beta)
+        found *= (by_document[d] + two + alpha) / (length - two + n_topics * alpha)
+        found -= found.min()
+        topics[token] = np.searchsorted(np.cumsum(found), digits[token] * found.sum())
+        by_word[w, topics[token]] += 1
+        by_document[d, topics[token]] += 1
+    tables = chain.by_word, chain.by_word.sum(0), chain.by_document
+    gibbs.sweep_with_noisy_draws(
+        chain.documents, chain.words, chain.topics, *tables, alpha, beta, noise, digits
+    )
+    assert np.array_equal(chain.topics, topics)
+    assert np.array_equal(chain.by_word, by_word)
+    assert np.array_equal(chain.by_document, by_document)
 
 
 def test_without_noise_all_find_the_topics(gibbs):
@@ -153,6 +182,7 @@ def test_without_noise_all_find_the_topics(gibbs):
         gibbs.hdp_lda(*basics, clip=1e9, epsilon_noise=math.inf),
         gibbs.cdp_lda(*basics, epsilon=math.inf, every=True),
         gibbs.zhu_lda(*basics, epsilon=math.inf),
+        gibbs.zhu_lda(*basics, epsilon=math.inf, each_draw=True),
     ):
         assert overlap(topics, truth) > 0.9
     noisy = gibbs.cdp_lda(*basics, epsilon=0.002, every=True)

@@ -12,8 +12,9 @@ What stands in figure7.csv is not run again. Runs are seeded.
 """
 
 import argparse
+import sys
 import time
-import types
+from pathlib import Path
 
 import common
 import matplotlib
@@ -22,10 +23,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
+from classifier_lines import CLASSIFIERS, COLOURS, NONE, kept, local_lines
+
 from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA
-from discreet.local import BitChannel
-from discreet.local.reconstruct import rebuild
 
 CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5
 #: Drawn at random from the corpus; a quarter of them trains each pipeline.
@@ -33,9 +35,6 @@ N_DOCUMENTS = 8000
 #: alpha of training and of folding in (unless --alpha says otherwise); beta is the estimators' default, .01.
 ALPHA = 0.1
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-NONE, LOCAL, ALL_LOCAL = "no privacy", "LP-LDA topics", "LP-LDA topics and classifier"
-CLASSIFIERS = ("linear", "forest")
-COLOURS = {NONE: "#333333", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
 #: Number of newsgroups.
 N_LABELS = 20
 PANELS = {
@@ -69,41 +68,13 @@ def gibbs(n_topics, alpha):
     return train
 
 
-def reports(epsilon):
-    """Return the seeded simulation of all clients, with the words' totals repaired: what LP-LDA trains on."""
-    channel = BitChannel.symmetric(epsilon)
-    rates = types.SimpleNamespace(p=float(channel.p), q=float(channel.q))
-
-    def seen(counts, seed):
-        rng = np.random.default_rng([7, seed])
-        flips = rng.random(counts.shape) < np.where(counts.toarray() > 0, rates.p, rates.q)
-        # From here on as LocalLDA(algorithm="reconstruct") with the same seed does.
-        return rebuild(flips.astype(np.uint8), rates, np.random.default_rng(seed))
-
-    return seen
-
-
-def kept(work):
-    """Remember ``work(counts, seed)`` by its seed: both classifiers stand on the same topics."""
-    found = {}
-
-    def remembered(counts, seed):
-        if seed not in found:
-            found[seed] = work(counts, seed)
-        return found[seed]
-
-    return remembered
-
-
 def pipelines(epsilon, n_topics, alpha):
     """Yield name, ``train`` and ``seen`` at this epsilon."""
     free = gibbs(n_topics, alpha)
     if np.isinf(epsilon):
         yield NONE, kept(free), None
         return
-    seen = kept(reports(epsilon))
-    yield LOCAL, kept(lambda counts, seed: free(seen(counts, seed), seed)), None
-    yield ALL_LOCAL, kept(free), seen
+    yield from local_lines(free, epsilon)
 
 
 def run(table, counts, labels, options):

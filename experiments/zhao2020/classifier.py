@@ -15,20 +15,19 @@ counts. Runs are seeded.
 
 import argparse
 import time
-import types
 
+import classifier_lines
 import matplotlib
 import printed_gibbs
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from classifier_lines import CLASSIFIERS, NONE, kept, local_lines
 from corpora import HERE, Rows, folder_of, present_words
 
 from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA
-from discreet.local import BitChannel
-from discreet.local.reconstruct import rebuild
 
 CORPUS, N_TOPICS, ALPHA, BETA, N_SWEEPS, N_SHADOWS, N_DOCUMENTS, SEEDS = (
     "enron",
@@ -38,12 +37,11 @@ CORPUS, N_TOPICS, ALPHA, BETA, N_SWEEPS, N_SHADOWS, N_DOCUMENTS, SEEDS = (
     300,
     5,
     5400,
-    1,
+    4,
 )
 EPSILONS = (1.0, 4.0, 8.0)
-NONE, CENTRAL, LOCAL, ALL_LOCAL = "no privacy", "CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier"
-CLASSIFIERS = ("linear", "forest")
-COLOURS = {NONE: "#333333", CENTRAL: "#2b6a8f", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
+CENTRAL = "CDP-LDA"
+COLOURS = {CENTRAL: "#2b6a8f"} | classifier_lines.COLOURS
 PANELS = {
     "accuracy": "attack: share told right",
     "f1": "attack: F1",
@@ -79,41 +77,13 @@ def central(epsilon):
     return train
 
 
-def reports(epsilon):
-    """Return the seeded simulation of all clients, with the words' totals repaired: what LP-LDA trains on."""
-    channel = BitChannel.symmetric(epsilon)
-    rates = types.SimpleNamespace(p=float(channel.p), q=float(channel.q))
-
-    def seen(counts, seed):
-        rng = np.random.default_rng([7, seed])
-        flips = rng.random(counts.shape) < np.where(counts.toarray() > 0, rates.p, rates.q)
-        # From here on as LocalLDA(algorithm="reconstruct") with the same seed does.
-        return rebuild(flips.astype(np.uint8), rates, np.random.default_rng(seed))
-
-    return seen
-
-
-def kept(work):
-    """Remember ``work(counts, seed)`` by its seed: both classifiers stand on the same topics."""
-    found = {}
-
-    def remembered(counts, seed):
-        if seed not in found:
-            found[seed] = work(counts, seed)
-        return found[seed]
-
-    return remembered
-
-
 def pipelines(epsilon):
     """Yield name, ``train`` and ``seen`` at this epsilon."""
     if np.isinf(epsilon):
         yield NONE, kept(free), None
         return
     yield CENTRAL, kept(central(epsilon)), None
-    seen = kept(reports(epsilon))
-    yield LOCAL, kept(lambda counts, seed: free(seen(counts, seed), seed)), None
-    yield ALL_LOCAL, kept(free), seen
+    yield from local_lines(free, epsilon)
 
 
 def run(rows, seeds):
@@ -147,7 +117,7 @@ def run(rows, seeds):
 
 
 def draw(rows):
-    figure, axes = plt.subplots(3, 2, figsize=(9.5, 8.8), layout="constrained", sharex=True)
+    figure, axes = plt.subplots(3, 2, figsize=(9.5, 8.8), layout="constrained", sharex=True, sharey="row")
     for down, (measure, label) in enumerate(PANELS.items()):
         for axis, classifier in zip(axes[down], CLASSIFIERS, strict=True):
             for line, colour in COLOURS.items():

@@ -10,7 +10,10 @@ One collapsed Gibbs sampler whose counts move token by token, with what each pap
   of topics :math:`N_k^t` and topics of documents :math:`N_m^k`, once before the first sweep (``every=False``),
   or before each (``every=True``: CDP-LDA+).
 * **Zhu et al. 2016** (:func:`zhu_lda`): exact sweeps but for the last, whose sampling distribution is computed
-  from both counts with Laplace noise of scale 1 / eps. Topics are the exact counts of what that sweep drew.
+  from both counts with Laplace noise. Topics are the exact counts of what that sweep drew. In one reading all
+  counts get noise of their own once, of scale 1 / eps. In the code that Manzonelli et al. released each *draw* has
+  two numbers of scale 2 / eps, one for the word's counts in all topics and one for the document's, which the totals
+  below lose, and weights are shifted so that the least is 0 (:func:`sweep_with_noisy_draws`).
 
 What they would have to pay for, and do not, is the subject of docs/errata.md. None of them promises anything:
 HDP-LDA's bound fails for counts that move, the baselines do not cover the draws, Zhu's last counts are exact.
@@ -52,6 +55,35 @@ def sweep(documents, words, topics, by_word, totals, by_document, alpha, beta, m
             total += word * max(by_document[d, j] + alpha, LEAST)
             sums[j] = total
         k = min(np.searchsorted(sums, digits[token] * total, side="right"), n_topics - 1)
+        topics[token] = k
+        by_word[w, k] += 1
+        totals[k] += 1
+        by_document[d, k] += 1
+
+
+@njit(cache=True)
+def sweep_with_noisy_draws(
+    documents, words, topics, by_word, totals, by_document, alpha, beta, noise, digits
+):
+    """Draw every token's topic once, each from exact counts and two numbers of its own, ``noise``."""
+    n_words, n_topics = by_word.shape
+    weights = np.empty(n_topics)
+    for token in range(len(words)):
+        d, w, k = documents[token], words[token], topics[token]
+        length = by_document[d].sum()
+        by_word[w, k] -= 1
+        totals[k] -= 1
+        by_document[d, k] -= 1
+        of_word, of_document = noise[token]
+        for j in range(n_topics):
+            word = (by_word[w, j] + of_word + beta) / (totals[j] - of_word + n_words * beta)
+            topic = (by_document[d, j] + of_document + alpha) / (length - of_document + n_topics * alpha)
+            weights[j] = word * topic
+        sums = np.cumsum(weights - weights.min())
+        if sums[-1] > 0:
+            k = min(np.searchsorted(sums, digits[token] * sums[-1], side="right"), n_topics - 1)
+        else:
+            k = min(int(digits[token] * n_topics), n_topics - 1)
         topics[token] = k
         by_word[w, k] += 1
         totals[k] += 1
@@ -159,13 +191,24 @@ def cdp_lda(
     return topics_of(chain.by_word, beta)
 
 
-def zhu_lda(counts, n_topics, alpha, beta, n_sweeps, seed, *, epsilon):
-    """Train exactly, draw once more from noisy counts, and read topics from the exact counts of that draw."""
+def zhu_lda(counts, n_topics, alpha, beta, n_sweeps, seed, *, epsilon, each_draw=False):
+    """Train exactly, draw once more with noise, and read topics from the exact counts of that draw.
+
+    ``each_draw``: fresh noise for each draw, as in the released code; else noise on all counts, once.
+    """
     chain = Chain(counts, n_topics, alpha, beta, seed)
-    for done in range(n_sweeps):
-        if done == n_sweeps - 1 and not math.isinf(epsilon):
-            word_noise, document_noise = chain.noise(1 / epsilon)
-            chain.by_word += word_noise
-            chain.by_document += document_noise
+    for _ in range(n_sweeps - 1):
+        chain.sweep(least=0.0)
+    if each_draw:
+        noise = chain.rng.laplace(0, 2 / epsilon, (len(chain.words), 2))
+        tables = chain.by_word, chain.by_word.sum(0), chain.by_document
+        digits = chain.rng.random(len(chain.words))
+        sweep_with_noisy_draws(
+            chain.documents, chain.words, chain.topics, *tables, alpha, beta, noise, digits
+        )
+    else:
+        word_noise, document_noise = chain.noise(0 if math.isinf(epsilon) else 1 / epsilon)
+        chain.by_word += word_noise
+        chain.by_document += document_noise
         chain.sweep(least=0.0)
     return topics_of(chain.exact()[0], beta)

@@ -286,7 +286,7 @@ def finish(figure, panels, label, name):
         bottom.set_xlabel(label, fontsize=8)
     panels[0][2].set_ylabel("in-sample perplexity (the paper's)")
     panels[half][2].set_ylabel("completion perplexity")
-    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
     handles = panels[0][2].get_legend_handles_labels()
     figure.legend(*handles, loc="lower center", ncols=2 if half == 1 else 4, fontsize=9, frameon=False)
     figure.savefig(HERE / f"{name}.png", dpi=120, metadata={"Software": None})
