@@ -285,3 +285,10 @@ def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
 def test_every_kernel_on_disk_is_dated_that_way():
     users = [p.name for p in SOURCE.rglob("*.py") if re.search(r"cache=True", p.read_text())]
     assert users == ["kernels.py"]
+
+
+def test_a_star_import_takes_classes_and_functions_only():
+    """``release`` and ``report`` are what people call their own variables."""
+    code = "release = report = 1\nfrom discreet import *\nassert release == report == 1; PrivateLDA, fit_topics, Corpus"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert discreet.audit.lira  # rooms are attributes all the same

@@ -19,19 +19,17 @@ from discreet.errors import (
 )
 
 if TYPE_CHECKING:
-    from discreet import (
-        audit,
-        central,
-        corpus,
-        engines,
-        evaluate,
-        federated,
-        lda,
-        local,
-        privacy,
-        release,
-        report,
-    )
+    from discreet import audit as audit
+    from discreet import central as central
+    from discreet import corpus as corpus
+    from discreet import engines as engines
+    from discreet import evaluate as evaluate
+    from discreet import federated as federated
+    from discreet import lda as lda
+    from discreet import local as local
+    from discreet import privacy as privacy
+    from discreet import release as release
+    from discreet import report as report
     from discreet._base.progress import show_progress
     from discreet.central import (
         HybridGibbsLDA,
@@ -69,6 +67,7 @@ _HOMES = {
     "discreet.release": ("Release",),
     "discreet.report.comparison": ("compare",),
 }
+#: Found as attributes, and not by ``from discreet import *``: ``release`` and ``report`` are names that people use.
 _ROOMS = (
     "audit",
     "central",
@@ -107,20 +106,9 @@ __all__ = [
     "VariationalLDA",
     "WholeDocumentLDA",
     "__version__",
-    "audit",
-    "central",
     "compare",
-    "corpus",
-    "engines",
-    "evaluate",
-    "federated",
     "fit_topics",
-    "lda",
-    "local",
-    "privacy",
     "read_corpus",
-    "release",
-    "report",
     "show_progress",
 ]
 
