@@ -126,7 +126,6 @@ def with_vectors(folder: Path) -> dict[str, Any]:
 
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "README.md": readme,
-    "audit-more.md": attacked,
     "audit.md": attacked,
     "choosing.md": lambda _: {"public_counts": some_counts(300), "private_counts": some_counts()},
     "client.md": lambda _: {
@@ -161,7 +160,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "quick-start.md": lambda folder: notes(folder) or {"new_texts": some_texts(9)},
     "releases.md": released,
     "vocabulary.md": lambda _: {"texts": some_texts()},
-    "what-is-not-hidden.md": lambda folder: {"release": released(folder)["model"].release_},
+    "what-leaves.md": lambda folder: {"release": released(folder)["model"].release_},
     "word-vectors.md": with_vectors,
     "word-level.md": lambda _: {"counts": some_counts(300)},
 }

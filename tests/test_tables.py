@@ -293,17 +293,15 @@ def test_membership_figure7(after, documents):
 
 
 def test_whether_there_are_topics():
-    results, cells, corpus = csv("no_topics/structure"), [], ""
-    head, *rows = table("choosing", "of five fits each")
-    for name, texts, *shown in rows:
-        corpus = name or corpus
-        for epsilon, cell in zip(head[2:], shown, strict=True):
-            mine = results[(results.corpus == corpus) & (results.texts == texts)]
-            mine = mine[mine.epsilon == float(epsilon)].verdict
-            assert len(mine) == 5
+    results, cells = csv("no_topics/structure"), []
+    head, *rows = table("research/forecast", "(`python experiments/no_topics/run.py`)")
+    for texts, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            mine = results[(results.texts == texts) & (results.epsilon == float(epsilon))].verdict
+            assert len(mine) == 45
             counted = tuple(float((mine == verdict).sum()) for verdict in ("none", "seen"))
-            cells.append((f"{corpus}, {texts}, {epsilon}", cell, counted))
-    assert len(cells) == 90
+            cells.append((f"{texts}, {epsilon}", cell, counted))
+    assert len(cells) == 10
     check(cells)
 
 
@@ -321,7 +319,7 @@ def trainer(name: str, before: dict[str, object]) -> dict[str, object]:
 
 def test_one_training_run():
     results, where, cells = csv("audit/audit"), {}, []
-    for name, kind, right, bound, gaussian, area in table("audit-more", "## One training run")[1:]:
+    for name, kind, right, bound, gaussian, area in table("research/audit", "## One training run")[1:]:
         where = trainer(name, where)
         rows = results[(results.audit == "one run") & (results.variant == kind.replace(" ", "_"))]
         for cell, columns in (
@@ -339,7 +337,7 @@ def test_one_training_run():
 def test_classifier_on_topics():
     results, where, cells = csv("audit/audit"), {}, []
     for name, kind, right, precision, recall, area, inside in table(
-        "audit-more", "## A classifier on topics"
+        "research/audit", "## A classifier on topics"
     )[1:]:
         where = trainer(name, where)
         rows = results[(results.audit == "classifier") & (results.variant == kind)]
@@ -801,7 +799,7 @@ def test_where_lists_read_best(after):
 def test_how_right_forecasts_are():
     errors, cells = csv("forecast/errors"), []
     errors.error = 100 * errors.error.abs()
-    for algorithm, group, *shown in table("choosing", "### How right the forecast is")[1:]:
+    for algorithm, group, *shown in table("research/forecast", "## How right the forecast is")[1:]:
         found = errors[(errors.algorithm == algorithm) & (errors.group == group)].error
         values = (len(found), found.mean(), found.max(), (found <= 20).sum())
         names = ("forecasts", "mean", "largest", "within 20 %")

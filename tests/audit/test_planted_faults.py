@@ -115,7 +115,7 @@ def audit(monkeypatch, n_runs, release=HONEST, *, reading=likelihood, sides=None
 
 
 def shown(name, report):
-    """Print a row of the table in docs/audit-more.md: bounds beside promises."""
+    """Print a row of the table in docs/research/audit.md: bounds beside promises."""
     print(
         f"| {name} | {report.epsilon_lower_bound:.2f} of {EPSILON:g} | "
         f"{report.mu_lower_bound:.2f} of {MU:.2f} |"

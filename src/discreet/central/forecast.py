@@ -5,7 +5,7 @@ r"""Can it be learned? A forecast from public or released numbers, and what the 
 .. math:: x = \frac{V K}{n \mu}, \qquad
           \frac{\text{perplexity}}{\text{perplexity without privacy}} - 1 = a \, x^b \, (30 / L)^c .
 
-a, b and c are fitted to measured results, for each algorithm (``experiments/forecast``; docs/choosing.md has the
+a, b and c are fitted to measured results, for each algorithm (``experiments/forecast``; docs/research/forecast.md has the
 errors); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has norm 1 in V K cells,
 so what it adds to them together grows with the root of how many words it has, and the noise does not. Training that
 does not believe word vectors goes on without them, so the forecast with vectors is never above the one without.
@@ -29,7 +29,7 @@ because pieces are scaled to norm 1. Fit that, and look at what is left, R. Two 
 Verdict: "none" where the strength is below .05 and does not stand above the noise (by 15 %, or the strength is below
 .025 besides); "seen" where the largest eigenvalue lies 25 % above the noise; otherwise the noise is too large to tell.
 The bounds lie between what was measured on texts and on the same with all their words dealt anew
-(``experiments/no_topics/run.py``, docs/choosing.md).
+(``experiments/no_topics/run.py``, docs/research/forecast.md).
 
 *Guarantee*: post-processing of the released co-occurrence, unigram and number of units; nothing else is looked at.
 

@@ -26,7 +26,7 @@ __all__ = [
     "words_origin",
 ]
 
-#: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
+#: Names that many documents hold can stand among the words of any release (docs/what-leaves.md).
 NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
 #: Of shares: those of topics that were reviewed before have names that were, and know nothing of it.
 TOPICS_NOT_REVIEWED = "none recorded here: they are as the topics were when these shares were made"
