@@ -14,8 +14,8 @@ same frequencies, would show :math:`\sum_w E[(s_{kw} Z)_+] = \sum_w s_{kw} / \sq
 what there is, or more, the topic is called mostly noise.
 
 How often this is wrong, beside what it replaced, is measured by ``experiments/noisy_topics/run.py``, against texts
-that the fits never saw; docs/research/forecast.md has the table. It is no test with an error rate, and it cannot see noise that
-training followed from its start on and confirmed round after round: the numbers released last do not tell it.
+that the fits never saw; docs/research/forecast.md has the table. It is no test with an error rate, and cannot see noise
+that training followed from its start on and confirmed round after round: the numbers released last do not tell it.
 
 References
 ----------
