@@ -6,8 +6,9 @@ r"""Can it be learned? A forecast from public or released numbers, and what the 
           \frac{\text{perplexity}}{\text{perplexity without privacy}} - 1 = a \, x^b \, (30 / L)^c .
 
 a, b and c are fitted to measured results, for each algorithm (``experiments/forecast``; errors in
-docs/research/forecast.md); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has norm 1 in V K cells,
-so what it adds to them together grows with the root of how many words it has, and the noise does not. Training that
+docs/research/forecast.md); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has
+norm 1 in V K cells, so what it adds to them together grows with the root of how many words it has, and the noise does
+not. Training that
 does not believe word vectors goes on without them, so the forecast with vectors is never above the one without.
 
 *Whether there are topics at all.* Where every document is drawn from one and the same distribution over words, the
