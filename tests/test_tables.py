@@ -388,22 +388,6 @@ def test_silos_beside_the_poster(after, corpus):
     check(cells)
 
 
-def test_the_posters_table():
-    results = csv("wang2020/poster")
-    corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
-    cells = []
-    for task, measure, *shown in table("research/silos", "**The poster's table, cell by cell**")[1:]:
-        lines = (
-            {"line": "pooled Gibbs, no noise"},
-            {"line": "rrp", "epsilon": 7.5},
-            {"line": "rrp", "epsilon": 5.0},
-        )
-        for where, cell in zip(lines, shown, strict=True):
-            ours = one(results, columns.get(measure, measure), corpus=corpora[task], **where)
-            cells.append((f"{task}, {measure}, {where}", cell.partition(" / ")[2], (ours,)))
-    check(cells)
-
-
 def test_silos_on_kos():
     results, cells = csv("wang2020/kos"), []
     for line, *shown, total in table("research/silos", "**KOS**")[1:]:
@@ -468,21 +452,9 @@ def test_word_vectors_for_reports():
     assert not results[results.vectors.isin(["shuffled", "random"])].used.any()
 
 
-def test_word_vectors_for_a_curator():
-    results, cells = csv("local/vectors_curator"), []
-    head, *rows = table("research/local", "`vectors_curator.csv`")
-    for corpus, *shown in rows:
-        for epsilon, cell in zip(head[1:], shown, strict=True):
-            where = {"corpus": corpus.strip("`"), "epsilon": float(epsilon)}
-            values = (one(results, "perplexity", vectors=kind, **where) for kind in ("none", "right"))
-            cells.append((f"{corpus}, {epsilon}", cell, tuple(values)))
-    check(cells)
-    assert not results[results.vectors.isin(["shuffled", "random"])].used.any()
-
-
 def test_whole_documents():
     results, cells = csv("local/whole_documents"), []
-    _, *rows = table("local", "(`whole_documents.csv`")
+    _, *rows = table("research/local", "(`whole_documents.csv`")
     for corpus, clients, epsilon, strength, *shown in rows:
         where = {"corpus": corpus.strip("`"), "clients": int(numbers(clients)[0]), "epsilon": float(epsilon)}
         cells.append((f"{corpus}, strength", strength, (one(results, "strength", line="learned", **where),)))
@@ -492,7 +464,7 @@ def test_whole_documents():
     check(cells)
     told = results[(results.line == "learned") & (results.epsilon > 1)]  # those at 1 stand in the other table
     assert len(rows) == len(told.groupby(["corpus", "clients", "epsilon"]))  # none is left out
-    _, *rows = table("local", "Nobody's report is noised")
+    _, *rows = table("research/local", "Nobody's report is noised")
     cells, lines = [], ("unigram", "public alone", "learned", "secure aggregation", "curator")
     for corpus, *shown in rows:
         for line, cell in zip(lines, shown, strict=True):
@@ -519,11 +491,11 @@ def test_local_streams():
 
 
 @pytest.mark.parametrize(
-    ("after", "asked"), [("*A shuffler*", "all the same"), ("Answers in all", "three questions")]
+    ("after", "asked"), [("### A shuffler", "all the same"), ("Answers in all", "three questions")]
 )
 def test_shuffled_reports(after, asked):
     results, cells = csv("local/shuffle"), []
-    head, *rows = table("local", after)
+    head, *rows = table("research/local", after)
     for reports, *shown in rows:
         for epsilon, cell in zip(head[1:], shown, strict=True):
             where = {
@@ -554,16 +526,6 @@ def test_invented_reports():
             where = {"attack": names.get(attack, attack), "epsilon": float(epsilon)}
             both = tuple(one(results, column, invented=invented, **where) for invented in (100, 400))
             cells.append((f"{attack}, {epsilon}, {column}", cell, both))
-    check(cells)
-
-
-def test_moments_with_a_curator():
-    results, cells = csv("local/curator"), []
-    head, *rows = table("local", "*Secure aggregation, or a curator, for pairs of words.*")
-    for line, *shown in rows:
-        for epsilon, cell in zip(head[1:], shown, strict=True):
-            where = {"line": line.split("`")[1], "epsilon": float(epsilon)}
-            cells.append((f"{line}, {epsilon}", cell, (one(results, "perplexity", **where),)))
     check(cells)
 
 
@@ -676,19 +638,6 @@ def test_tokens_of_the_corpora():
             column = "tokens_in_the_paper" if line == "published" else "tokens"
             cells.append((f"{corpus}, {line}", cell, (one(results, column, **where),)))
     assert len(cells) == 15
-    check(cells)
-
-
-def test_fedlda_as_printed():
-    results, cells = csv("wang2020/printed"), []
-    results = results[results.part == "1 / (delta delta_0 e^eps + 1)"]
-    corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
-    for task, measure, *shown in table("research/silos", "**The poster's mechanism as printed**")[1:]:
-        for epsilon, cell in zip((float("inf"), 7.5, 5.0), shown, strict=True):
-            where = {"corpus": corpora[task], "epsilon": epsilon}
-            values = (one(results, columns.get(measure, measure), **where),)
-            cells.append((f"{task}, {measure}, {epsilon}", cell, values))
-    assert len(cells) == 24
     check(cells)
 
 
@@ -823,24 +772,26 @@ def test_how_well_it_works():
     check(cells)
 
 
-@pytest.mark.parametrize(
-    ("after", "name", "varied"),
-    [
-        ("`python benchmarks/vocabulary.py`:", "vocabulary", "epsilon"),
-        ("`python benchmarks/vocabulary.py --caps`", "vocabulary_caps", "max_words_per_unit"),
-    ],
-)
-def test_words_chosen(after, name, varied):
-    results, cells = csv(name, "benchmarks/results"), []
+def test_words_chosen():
+    results, cells = csv("vocabulary", "benchmarks/results"), []
     for also, corpus in enumerate(("tweetrumors", "sotu")):
-        head, *rows = table("research/words", after, also)
+        head, *rows = table("research/words", "`python benchmarks/vocabulary.py`:", also)
         for method, *shown in rows:
             for value, cell in zip(head[1:], shown, strict=True):
-                where = {"corpus": corpus, "method": method, varied: float(value)}
+                where = {"corpus": corpus, "method": method, "epsilon": float(value)}
                 values = (one(results, "words", **where), percent(results, "share", **where))
                 cells.append((f"{corpus}, {method}, {value}", cell, values))
     assert len(cells) == 2 * 5 * (len(head) - 1)
     check(cells)
+
+
+def test_words_by_the_cap_of_a_unit():
+    results = csv("vocabulary_caps", "benchmarks/results")
+    told = (ROOT / "docs" / "research" / "words.md").read_text().partition("`weighted_gaussian` releases ")[2]
+    where = {"corpus": "sotu", "method": "weighted_gaussian"}
+    caps = [round(one(results, "words", max_words_per_unit=cap, **where)) for cap in (10, 100, 1000)]
+    found = [int(number) for number in numbers(told.partition(" (`--caps`)")[0])]
+    assert found == [caps[0], 10, caps[1], 100, caps[2], 1000]
 
 
 # Where and when ---------------------------------------------------------------------------------------------------
@@ -891,23 +842,6 @@ def seconds_to(results: pd.DataFrame, line: float, **where: object) -> tuple[flo
         return (float(looks[0, 0]),)
     x, y = np.log(looks[first - 1 : first + 1]).T
     return (float(np.exp(np.interp(-np.log(line), -y, x))),)
-
-
-def test_where_chains_end():
-    results, cells = csv("lda_start", "benchmarks/results"), []
-    head, *rows = table("speed", "Where chains end, seed 0:")
-    trainers = [("fast", n) for n in (1, 40, 100, 320, 1280)] + [("random", n) for n in (40, 320, 1280)]
-    assert len(head) == 1 + len(trainers)
-    for title, *shown in rows:
-        corpus, n_topics = title.split(", ", 1)
-        where = {"corpus": corpus, "n_topics": int(n_topics.replace(",", "")), "seed": 0}
-        for (trainer, sweeps), cell in zip(trainers, shown, strict=True):
-            if cell:
-                here = {**where, "trainer": trainer, "sweeps": sweeps}
-                values = (one(results, "perplexity", **here), one(results, "cpu", **here))
-                cells.append((f"{title}, {trainer} {sweeps}", cell, values))
-    assert len(cells) > 20
-    check(cells)
 
 
 def test_seconds_to_the_perplexity_of_the_fastest_peer():
