@@ -72,24 +72,34 @@ def told(info: Any, default: Any, several: bool) -> str:
     return re.sub(r"([<>|*])", r"\\\1", " ".join(filter(None, parts)))
 
 
-def section(name: str, command: Callable[..., Any]) -> str:
-    arguments, options = [], []
+def rows(command: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return arguments and options, each with what is said of it."""
+    arguments, options = {}, {}
     for key, annotation, info, default in parameters(command):
         kind, several = kind_of(annotation)
         if info.hidden:
             continue
         if isinstance(info, ArgumentInfo):
-            label = (info.metavar or key).strip("_").upper()
-            arguments.append((f"`{label}`", told(info, default, several)))
+            arguments[f"`{(info.metavar or key).strip('_').upper()}`"] = told(info, default, several)
         else:
-            options.append((spelt(key, kind, info), told(info, default, several)))
-    usage = " ".join([name, "[OPTIONS]", *(label.strip("`") for label, _ in arguments)])
+            options[spelt(key, kind, info)] = told(info, default, several)
+    return arguments, options
+
+
+def section(name: str, command: Callable[..., Any], known: dict[str, str]) -> str:
+    """Describe a command; of options that are the same for ``discreet fit``, ``known``, only their names."""
+    arguments, options = rows(command)
+    alike = [spelling for spelling, help_ in options.items() if known.get(spelling) == help_]
+    own = {spelling: help_ for spelling, help_ in (arguments | options).items() if spelling not in alike}
+    usage = " ".join([name, "[OPTIONS]", *(label.strip("`") for label in arguments)])
     lines = [f"## {name}", "", f"```\n{usage}\n```", "", paragraphs(command), ""]
-    lines += [
-        "| | |",
-        "| --- | --- |",
-        *(f"| {spelling} | {help_} |" for spelling, help_ in arguments + options),
-    ]
+    if own:
+        lines += ["| | |", "| --- | --- |", *(f"| {spelling} | {help_} |" for spelling, help_ in own.items())]
+    if own and alike:
+        lines += [""]
+    if alike:
+        names = ", ".join(spelling.partition(" *")[0] for spelling in alike)
+        lines += [f"As for [discreet fit](#discreet-fit): {names}."]
     return "\n".join(lines) + "\n"
 
 
@@ -103,7 +113,11 @@ def paragraphs(command: Callable[..., Any]) -> str:
 
 
 def page() -> str:
-    return "\n".join([INTRODUCTION, *(section(*command) for command in commands(app)), NEXT])
+    (first, fit), *others = commands(app)
+    assert first == "discreet fit"
+    _, known = rows(fit)
+    sections = [section(first, fit, {}), *(section(*command, known) for command in others)]
+    return "\n".join([INTRODUCTION, *sections, NEXT])
 
 
 if __name__ == "__main__":
