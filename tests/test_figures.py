@@ -52,6 +52,17 @@ def park(column, accountant, algorithm="DP-SVI as written", name="results", **wh
     return value(f"park2016/{name}", column, algorithm=algorithm, accountant=accountant, **where)
 
 
+def by_noise(rate, accountant, column):
+    where = {"sampling_rate": rate, "accountant": accountant}
+    return several("park2016/grid", column, "sigma", (1.0, 1.1, 1.24, 1.5, 2.0), **where)
+
+
+def matched(column, *models):
+    """Mean over all topics of the models with documents drawn anew."""
+    frame = csv("park2016/matched")
+    return [float(frame[frame.model == model][column].mean()) for model in models]
+
+
 def perplexity(form, beta, methods, corpora=("kos", "nips", "enron")):
     lines = {
         "limited": ("limited inherent, eps_I 10", INF),
@@ -128,7 +139,18 @@ ROWS = {
         lambda: accountants("moments2016"),
         lambda: accountants("rdp", "pld"),
     ),
-    "DP-SVI, figure 1, accountants": (
+    **{
+        f"DP-SVI, figure 1, batches of {100 * rate:g} %": (
+            None,
+            lambda rate=rate: (
+                by_noise(rate, "moments2016", "bound_perplexity")
+                + by_noise(rate, "strong", "bound_perplexity")
+            ),
+            lambda rate=rate: by_noise(rate, "moments2016", "epsilon_today"),
+        )
+        for rate in (0.0125, 0.025, 0.05)
+    },
+    "DP-SVI, accountants by completion": (
         None,
         lambda: [park("perplexity", one, epsilon=2.44) for one in ("strong", "moments2016")],
         lambda: [
@@ -136,7 +158,7 @@ ROWS = {
             park("perplexity", "closed form", "full batch", epsilon=2.44),
         ],
     ),
-    "DP-SVI, figure 1, batches": (
+    "DP-SVI, batches by completion": (
         None,
         lambda: [
             *(park("perplexity", "moments2016", name="batches", sampling_rate=q) for q in (0.0125, 0.025)),
@@ -149,10 +171,14 @@ ROWS = {
     ),
     "DP-SVI, table 1": (
         None,
-        lambda: [
-            first_words(one)
-            for one in ("non-private twin", "DP-SVI as written, moments2016", "DP-SVI as written, strong")
-        ],
+        lambda: (
+            [
+                first_words(one)
+                for one in ("non-private twin", "DP-SVI as written, moments2016", "DP-SVI as written, strong")
+            ]
+            + matched("first_word", "none", "moments2016", "strong")
+            + matched("common_by_number", "moments2016", "strong")
+        ),
         lambda: [first_words("full batch, closed form")],
     ),
     "Zhao, table II": (

@@ -120,6 +120,53 @@ def test_dp_svi_by_the_size_of_batches():
     check(cells)
 
 
+SIGMAS = (1.0, 1.1, 1.24, 1.5, 2.0)
+ASKED = {"moments accountant": "moments2016", "strong composition": "strong", "no noise": "none"}
+
+
+def test_dp_svi_on_the_axes_of_its_figure():
+    results, cells = csv("park2016/grid"), []
+    for line, *shown in table("park2016", "What the noise costs (`grid.csv`)")[1:]:
+        rate, column = line.split(" %, ")
+        column = "epsilon" if column == "moments accountant" else "epsilon_today"
+        where = {"sampling_rate": float(rate) / 100, "accountant": "moments2016"}
+        for sigma, cell in zip(SIGMAS, shown, strict=True):
+            cells.append((f"{line}, {sigma}", cell, (one(results, column, sigma=sigma, **where),)))
+    assert len(cells) == 30
+    for line, *shown in table("park2016", "Perplexity by the bound, and by completion")[1:]:
+        rate, accountant = line.split(" %, ")
+        for sigma, cell in zip((*SIGMAS, 0.0), shown, strict=True):
+            where = {"sampling_rate": float(rate) / 100, "sigma": sigma}
+            where["accountant"] = ASKED[accountant if sigma else "no noise"]
+            if cell:
+                values = (one(results, "bound_perplexity", **where), one(results, "completion", **where))
+                cells.append((f"{line}, {sigma}", cell, values))
+    assert len(cells) == 30 + 33
+    check(cells)
+    noisy = results.pivot_table(
+        index=["sampling_rate", "sigma"], columns="accountant", values="bound_perplexity"
+    )
+    below = 1 - (noisy.moments2016 / noisy.strong).dropna()
+    assert len(below) == 15
+    text = (ROOT / "docs" / "park2016.md").read_text()
+    told = re.search(r"in all 15 cells, by (\d+) to (\d+) %", text)
+    assert told
+    assert [int(number) for number in told.groups()] == [round(100 * below.min()), round(100 * below.max())]
+
+
+def test_topics_of_dp_svi_matched():
+    results, cells = csv("park2016/matched"), []
+    for line, *shown in table("park2016", "at sigma = 1.24 and 5 % (`matched.csv`")[1:]:
+        for column, cell in zip(("first_word", "common_by_number", "common_matched"), shown, strict=True):
+            cells.append((f"{line}, {column}", cell, (one(results, column, model=ASKED[line]),)))
+    check(cells)
+    head, *rows = table("park2016", "three topics can be followed by their number")
+    for topic, *shown in rows:
+        for model, cell in zip(head[1:], shown, strict=True):
+            mine = results[(results.topic == int(topic)) & (results.model == ASKED[model])].words.iloc[0]
+            assert mine.replace("0.", ".").startswith(cell.replace(",", "")), (topic, model)
+
+
 # Membership -------------------------------------------------------------------------------------------------------
 
 
