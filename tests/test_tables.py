@@ -648,6 +648,22 @@ def test_reports_and_noise_on_counts():
     check(cells)
 
 
+def test_the_attack_on_a_classifier():
+    results, cells = csv("zhao2020/classifier"), []
+    rows = table("research/zhao2020", "## Figure 7: an attack on a classifier")[1:]
+    measures = ("accuracy", "f1", "classifier_f1")
+    for name, free, *shown in rows:
+        classifier, _, line = name.partition(", ")
+        where = {"classifier": classifier, "line": line or "no privacy"}
+        at = ((float("inf"), free),) if not line else zip((1.0, 4.0, 8.0), shown, strict=True)
+        for epsilon, cell in at:
+            values = tuple(one(results, measure, epsilon=epsilon, **where) for measure in measures)
+            cells.append((f"{name}, {epsilon}", cell, values))
+    assert len(cells) == 20
+    check(cells)
+    assert set(results.groupby(["line", "epsilon", "classifier"]).seed.nunique()) == {2}
+
+
 STREAMED = {"kos": 500, "nips": 200, "enron": 1000}
 
 

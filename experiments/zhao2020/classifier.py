@@ -42,7 +42,7 @@ CORPUS, N_TOPICS, ALPHA, BETA, N_SWEEPS, N_SHADOWS, N_DOCUMENTS, SEEDS = (
     300,
     5,
     5400,
-    4,
+    2,
 )
 N_TRAINED, N_ASKED = 1350, 450
 EPSILONS = (1.0, 4.0, 8.0)
@@ -160,7 +160,7 @@ def draw(rows):
     figure.supxlabel(
         "epsilon (CDP-LDA: 1 / scale of the noise; LP-LDA: one word added or removed)", fontsize=10
     )
-    axes[0, 1].legend(frameon=False, fontsize=8, loc="center left")
+    axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
     figure.savefig(HERE / "figure7.png", dpi=120, metadata={"Software": None})
     plt.close(figure)
 
