@@ -21,7 +21,6 @@ METHODS = {
     "greedy, published": {"method": "greedy", "threshold": "published"},
     "greedy": {"method": "greedy"},
     "weighted_gaussian": {"method": "weighted_gaussian"},
-    "policy_gaussian": {"method": "policy_gaussian"},
     "sips": {"method": "sips"},
 }
 CORPORA = {

@@ -173,7 +173,6 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     ),
     "words, greedy": lambda: words("greedy"),
     "words, weighted_gaussian": lambda: words("weighted_gaussian"),
-    "words, policy_gaussian": lambda: words("policy_gaussian"),
     "words, sips": lambda: words("sips"),
     "words, weighted_gaussian, people": lambda: words("weighted_gaussian", "person"),
     "words, sips, people": lambda: words("sips", "person"),
@@ -212,7 +211,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
 
 #: What is made of integers, coins and counts alone: the same everywhere (tests/test_same_bytes.py).
 EVERYWHERE = (
-    *("words, greedy", "words, weighted_gaussian", "words, policy_gaussian", "words, sips", "BitChannel"),
+    *("words, greedy", "words, weighted_gaussian", "words, sips", "BitChannel"),
     *("words, weighted_gaussian, people", "words, sips, people"),
     "HybridGibbsLDA",
     *("GibbsLDA", "GibbsLDA, many topics", "GibbsLDA, random start", "GibbsLDA, random start, many topics"),

@@ -844,7 +844,7 @@ def test_words_chosen():
                 where = {"corpus": corpus, "method": method, "epsilon": float(value)}
                 values = (one(results, "words", **where), percent(results, "share", **where))
                 cells.append((f"{corpus}, {method}, {value}", cell, values))
-    assert len(cells) == 2 * 5 * (len(head) - 1)
+    assert len(cells) == 2 * 4 * (len(head) - 1)
     check(cells)
 
 

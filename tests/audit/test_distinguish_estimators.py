@@ -53,7 +53,6 @@ def audit_vocabulary(method, holders, epsilon, n_runs=2000):
         # Just below the threshold, where a document more decides; greedy weights stop there.
         ("greedy", 4, 1.5),
         ("weighted_gaussian", 8, 0.3),
-        ("policy_gaussian", 8, 0.3),
         ("sips", 8, 0.3),
     ],
 )

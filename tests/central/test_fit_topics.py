@@ -26,7 +26,7 @@ PERSONS = np.arange(1200) // 3
 SMALL = {"n_topics": 2, "random_state": 0}
 
 
-@pytest.mark.parametrize("method", ["weighted_gaussian", "greedy", "policy_gaussian", "sips"])
+@pytest.mark.parametrize("method", ["weighted_gaussian", "greedy", "sips"])
 def test_words_and_topics_together_cost_what_was_asked_for(method):
     release = fit_topics(TEXTS, epsilon=2.0, vocabulary_method=method, **SMALL)
     assert [entry.purpose.split()[0] for entry in release.ledger.entries] == ["vocabulary", "topics"]

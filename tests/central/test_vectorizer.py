@@ -24,7 +24,7 @@ from discreet.errors import BudgetExceeded, CorpusError, ParameterError, Privacy
 from discreet.privacy import composed_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.events import FailureDpEvent, gaussian, leaves
 
-METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
+METHODS = ("greedy", "weighted_gaussian", "sips")
 
 
 def make_texts(n=300, seed=0):
@@ -439,7 +439,7 @@ SCRIPT = """
 import sys
 from discreet import PrivateCountVectorizer
 texts = [f"word{i % 7} word{i % 11} word{i % 13} word{i % 17}" for i in range(400)]
-for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):
+for method in ("greedy", "weighted_gaussian", "sips"):
     v = PrivateCountVectorizer(epsilon=1.0, delta=1e-4, method=method, random_state=5)
     v.set_params(n_jobs=int(sys.argv[1]))
     v.fit(texts)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from tests.naive.vocabulary import covered_share
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
-from discreet.central.vocabulary.coverage import SHARE, coverage_sum, release_coverage
-from discreet.central.vocabulary.methods import METHODS, make_method
+from discreet.central.vocabulary.gaussian_choice import SHARE, coverage_sum, release_coverage
+from discreet.central.vocabulary.vectorizer import METHODS, make_method
 from discreet.corpus import write_shards
 from discreet.corpus.vocabulary import Coverage, WordOrigin
 from discreet.errors import CorpusError, PrivacyError
@@ -83,10 +83,8 @@ def test_the_choice_books_what_it_did_and_uses_no_more_than_that(name):
     ledger = Ledger(2.0, 1e-6)
     PrivateCountVectorizer(epsilon=1.0, delta=1e-7, method=name, ledger=ledger).fit(TEXTS)
     assert [entry.event for entry in ledger.entries] == [whole.event()]
-    reserved = (
-        1 / Fraction(whole.total_noise if hasattr(whole, "total_noise") else whole.noise_multiplier) ** 2
-    )
-    weights = [method.mechanism.noise_multiplier] if name != "sips" else [noise for noise, _ in method.rounds]
+    reserved = 1 / Fraction(whole.noise_multiplier) ** 2
+    weights = [noise for noise, _ in method.rounds]
     used = sum(1 / Fraction(noise) ** 2 for noise in (*weights, method.coverage_noise))
     assert reserved * (1 - Fraction(1, 10**12)) < used <= reserved
     assert 1 / Fraction(method.coverage_noise) ** 2 <= SHARE * reserved

@@ -1,6 +1,5 @@
-"""Weighted Gaussian, policy Gaussian and the choice in rounds: weights, sensitivity, thresholds, shares."""
+"""Weighted Gaussian choice, once and in rounds: weights, sensitivity, thresholds, shares."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -8,21 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive.vocabulary import descend as descend_exactly
 from tests.naive.vocabulary import even, gaussian_leak
 
-from discreet.central.vocabulary.policy_gaussian import (
-    STEP,
-    PolicyGaussian,
-    descend,
-    most_units,
-    most_words,
-)
-from discreet.central.vocabulary.sips import Sips, noise_of_share
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice, even_weights
 from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
-from discreet.central.vocabulary.units import UnitWords
-from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian, even_weights, sum_even_weights
-from discreet.privacy.bound import MAX_BITS
+from discreet.central.vocabulary.units import UnitWords, sum_even_weights
+from discreet.privacy.mechanism import noise_of_share
 
 corpora = st.lists(st.lists(st.integers(0, 11), unique=True, max_size=7), max_size=20)
 
@@ -62,8 +52,9 @@ def test_every_size_of_unit_keeps_the_norm_and_wastes_little():
 
 def test_a_missing_cap_is_caught():
     """Thresholds hold for units of at most the cap: a longer one, uncut, leaks more than was booked."""
-    config = WeightedGaussian(1.0, 1e-5, 3)
-    sigma, least = config.mechanism.noise_multiplier, on_lattice(config.threshold, 14)
+    config = GaussianChoice(1.0, 1e-5, 3)
+    ((sigma, threshold),) = config.rounds
+    least = on_lattice(threshold, 14)
     weights = even_weights(3000, 14)
     assert gaussian_leak([int(weights[3])] * 3, least, sigma, 14) <= 0.5e-5
     assert gaussian_leak([int(weights[3000])] * 3000, least, sigma, 14) > 0.5e-5
@@ -75,26 +66,19 @@ def test_a_missing_cap_is_caught():
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 5.0, 50.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
-@pytest.mark.parametrize("method", [WeightedGaussian, PolicyGaussian])
-def test_a_unit_of_private_words_leaks_with_at_most_half_of_delta(method, epsilon, delta):
+def test_a_unit_of_private_words_leaks_with_at_most_half_of_delta(epsilon, delta):
     cap = 100
-    config = method(epsilon, delta, cap)
-    bits, sigma = config.mechanism.bound.bits, config.mechanism.noise_multiplier
-    least = on_lattice(config.threshold, bits)
+    config = GaussianChoice(epsilon, delta, cap)
+    bits, ((sigma, threshold),) = config.bound.bits, config.rounds
+    least = on_lattice(threshold, bits)
     leaks = []
     for t in range(1, cap + 1):
-        if method is WeightedGaussian:
-            unit = even_weights(t, bits)[t].repeat(t)
-        else:
-            fine = config.fine_bits
-            cutoff = on_lattice(config.cutoff, fine)
-            unit = descend(*packed([list(range(t))]), t, STEP * 2.0**fine, cutoff) >> (fine - bits)
-            assert (unit * math.sqrt(t) <= 2**bits).all()
+        unit = even_weights(t, bits)[t].repeat(t)
         leaks.append(gaussian_leak([int(weight) for weight in unit], least, sigma, bits))
     assert max(leaks) <= delta / 2
     assert max(leaks) > 0.9 * delta / 2
     one_word = gaussian_threshold(sigma, delta / 2, 1)
-    if one_word < config.threshold * (1 - 1e-6):  # a threshold for one private word alone is caught
+    if one_word < threshold * (1 - 1e-6):  # a threshold for one private word alone is caught
         careless = on_lattice(one_word, bits)
         unit = [int(x) for x in even_weights(cap, bits)[cap].repeat(cap)]
         assert gaussian_leak(unit, careless, sigma, bits) > delta / 2
@@ -105,9 +89,9 @@ def test_a_unit_of_private_words_leaks_with_at_most_half_of_delta(method, epsilo
 def test_words_of_one_person_are_listed_as_rarely_as_told(epsilon, size):
     """Units of one person that share their words, or some, or none: all below the bound, and the worst near it."""
     cap = 20
-    config = WeightedGaussian(epsilon, 1e-7, cap)
-    bits, sigma = config.mechanism.bound.bits, config.mechanism.noise_multiplier
-    least = on_lattice(config.threshold, bits)
+    config = GaussianChoice(epsilon, 1e-7, cap)
+    bits, ((sigma, threshold),) = config.bound.bits, config.rounds
+    least = on_lattice(threshold, bits)
     rng = np.random.default_rng(size)
     groups = [[range(k)] * size for k in (1, 2, 5, cap)]  # a name in each note
     groups += [
@@ -128,69 +112,7 @@ def test_words_of_one_person_are_listed_as_rarely_as_told(epsilon, size):
 
 
 def test_without_noise_a_person_is_listed():
-    assert WeightedGaussian(math.inf, 1e-7, 20).group_failure(2) == 1
-
-
-# ---- policy Gaussian
-
-
-def coarse(units, cutoff=9.0, n_words=12):
-    fine = descend(*packed(units), n_words, STEP * 2.0**50, on_lattice(cutoff, 50))
-    return fine >> (50 - MAX_BITS)
-
-
-@settings(max_examples=150, deadline=None)
-@given(corpora, st.data(), st.floats(1.1, 40.0))
-def test_policy_is_its_twin_within_the_error_that_was_promised(units, data, cutoff):
-    cutoff_fine = on_lattice(cutoff, 50)
-    fine = descend(*packed(units), 12, STEP * 2.0**50, cutoff_fine)
-    exact = descend_exactly(units, STEP * 2.0**50, cutoff_fine)
-    error = math.sqrt(sum((int(fine[w]) - float(exact.get(w, 0))) ** 2 for w in range(12)))
-    promised = (12 / 2 + 8) * 2.0**-53 + math.sqrt(12) * 2.0**-50
-    assert error <= len(units) * promised * 2.0**50
-    assert (fine <= cutoff_fine).all()
-    if units:
-        gone = data.draw(st.integers(0, len(units) - 1))
-        assert (
-            squared(coarse(units, cutoff) - coarse(units[:gone] + units[gone + 1 :], cutoff)) <= 4**MAX_BITS
-        )
-
-
-def test_long_histories_do_not_drift_apart():
-    rng = np.random.default_rng(5)
-    units = [rng.choice(40, size=rng.integers(1, 9), replace=False).tolist() for _ in range(4000)]
-    whole = coarse(units, 60.0, 40)
-    for gone in (0, 17, 3999):
-        without = coarse(units[:gone] + units[gone + 1 :], 60.0, 40)
-        assert squared(whole - without) <= 4**MAX_BITS
-
-
-def test_rounding_each_step_on_the_coarse_lattice_is_caught():
-    """Without finer steps inside, the rounded map is not nonexpansive: the bound of the noise is broken."""
-    bits, cutoff = 2, 9 * 2**2
-    preferences = [list(p) for k in (1, 2, 3) for p in itertools.combinations(range(3), k)]
-    worst = 0
-    for corpus in itertools.product(preferences, repeat=4):
-        whole = descend(*packed(corpus), 3, 2.0**bits, cutoff)
-        for gone in range(4):
-            without = descend(*packed(corpus[:gone] + corpus[gone + 1 :]), 3, 2.0**bits, cutoff)
-            worst = max(worst, squared(whole - without))
-    assert worst > 4**bits
-
-
-def test_the_reserve_pays_for_rounding():
-    for cap in (1, 100, 2**16):
-        for fine_bits in (45, 50):
-            n = most_units(cap, fine_bits)
-            error = (cap / 2 + 8) * 2.0**-53 + math.sqrt(cap) * 2.0**-fine_bits
-            last = math.sqrt(most_words()) * 2.0**-MAX_BITS
-            assert STEP + (2 * n + 1) * error + last <= 1.0
-    assert most_units(100, 50) > 10**10
-    for epsilon in (0.001, 0.1, 100.0, math.inf):
-        config = PolicyGaussian(epsilon, 1e-6, 100)
-        assert config.cutoff * 2.0**config.fine_bits < 2**62
-        assert config.fine_bits > MAX_BITS
-        assert most_units(100, config.fine_bits) > 10**7
+    assert GaussianChoice(math.inf, 1e-7, 20).group_failure(2) == 1
 
 
 # ---- rounds
@@ -198,7 +120,7 @@ def test_the_reserve_pays_for_rounding():
 
 def test_rounds_cost_together_what_one_release_costs():
     for epsilon in (0.1, 1.0, 7.0):
-        config = Sips(epsilon, 1e-6, 100)
+        config = GaussianChoice(epsilon, 1e-6, 100, n_rounds=3)
         assert sum(config.shares) == 1
         noises = [noise for noise, _ in config.rounds]
         assert noises[0] == noise_of_share(config.noise_multiplier, config.shares[0])
@@ -212,7 +134,7 @@ def test_rounds_cost_together_what_one_release_costs():
 
 
 def test_rounds_share_the_thresholds_delta():
-    config = Sips(1.0, 1e-5, 100)
+    config = GaussianChoice(1.0, 1e-5, 100, n_rounds=3)
     total = 0.0
     for sigma, threshold in config.rounds:
         least = on_lattice(threshold, 14)

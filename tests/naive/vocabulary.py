@@ -50,21 +50,6 @@ def even(units, bits):
     return weights
 
 
-def descend(units, step, cutoff):
-    """Policy Gaussian weights in real numbers, to 40 digits."""
-    with localcontext() as context:
-        context.prec = 40
-        step, cutoff = Decimal(step), Decimal(cutoff)
-        weights = {}
-        for unit in units:
-            lacks = {word: cutoff - weights.get(word, Decimal(0)) for word in unit}
-            norm2 = sum((lack * lack for lack in lacks.values()), Decimal(0)).sqrt()
-            for word, lack in lacks.items():
-                share = min(Decimal(1), step / norm2) if norm2 else Decimal(0)
-                weights[word] = weights.get(word, Decimal(0)) + lack * share
-        return weights
-
-
 def laplace_tail(least, epsilon, bits):
     """P(Z >= least) for discrete Laplace noise of scale 2^bits/epsilon, to 40 digits."""
     with localcontext() as context:

@@ -9,8 +9,7 @@ from tests.clusters import local_cluster
 
 from discreet import Corpus, CorpusError, Ledger, ParameterError, PrivateLDA, TopicPrevalence, fit_topics
 from discreet.central.prevalence.labelled import LabelledDocuments, LabelledShards
-from discreet.central.vocabulary.sharded_words import sum_even_weights
-from discreet.central.vocabulary.units import first_words
+from discreet.central.vocabulary.units import first_words, sum_even_weights
 from discreet.corpus import ShardedCorpus, write_shards
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine

@@ -20,12 +20,9 @@ from discreet.central.prevalence.labelled import check_rows_of_labels, labels_fo
 from discreet.central.prevalence.with_topics import faults_with_topics, shares_booked
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
-from discreet.central.vocabulary.coverage import SHARE
-from discreet.central.vocabulary.documents import check_kind, leave_out
-from discreet.central.vocabulary.methods import faults_of_counted
-from discreet.central.vocabulary.sharded_words import drop_for_now
-from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
-from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.central.vocabulary.documents import check_kind, faults_of_counted, leave_out
+from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
+from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.word_vectors import check_vectors
@@ -117,7 +114,7 @@ def fit_topics(
         Say that ``vocabulary`` was not made from these texts.
     vocabulary_share : float, default 0.25
         Share of epsilon for choosing words.
-    vocabulary_method : {"weighted_gaussian", "greedy", "policy_gaussian", "sips"}, default "weighted_gaussian"
+    vocabulary_method : {"weighted_gaussian", "greedy", "sips"}, default "weighted_gaussian"
         See :class:`~discreet.PrivateCountVectorizer`.
     max_words : int, optional, default 2000
         Most words to choose privately.
@@ -327,14 +324,14 @@ def estimators(
 
 def bookings(
     words: PrivateCountVectorizer, topics: PrivateTopicModel
-) -> tuple[list["Event"], WeightedGaussian]:
+) -> tuple[list["Event"], GaussianChoice]:
     """Return what :func:`fit_topics` would book for private words and topics, and how the words would be chosen.
 
     Returns
     -------
     events : list of event
         Of the words, and of the topics.
-    method : WeightedGaussian
+    method : GaussianChoice
         It must choose the words. Its ``group_failure(size)`` bounds the probability that a word is listed which only so
         many units of one person hold.
     """
@@ -342,7 +339,7 @@ def bookings(
     event = words.planned_event()
     assert event is not None  # a public vocabulary takes another way
     most, unit = words.max_words_per_unit, words.privacy_unit
-    method = WeightedGaussian(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
+    method = GaussianChoice(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
     return [event, topics.planned_event()], method
 
 

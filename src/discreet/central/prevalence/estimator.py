@@ -48,7 +48,7 @@ from discreet.central.prevalence.periods import FREQUENCIES
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound
 from discreet.central.sums.units import faults_of_shards
-from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
@@ -75,7 +75,7 @@ class _How(NamedTuple):
     """What a fit needs to keep to its plan."""
 
     shares: GaussianMechanism
-    names: WeightedGaussian | None
+    names: GaussianChoice | None
 
 
 class TopicPrevalence(PrivateEstimator):

@@ -17,8 +17,7 @@ from discreet._base.persons import check_same_rows
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name
 from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
 from discreet.central.prevalence.statistic import prevalence_sum
-from discreet.central.vocabulary.sharded_words import ShardedWords
-from discreet.central.vocabulary.units import UnitWords, rank_words
+from discreet.central.vocabulary.units import ShardedWords, UnitWords, rank_words
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine

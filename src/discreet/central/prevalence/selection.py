@@ -8,7 +8,7 @@ Guarantee
 ---------
 *Unit, neighbours*: a document, which has one name, or a person, of whose names the m most used count
 (``max_groups_per_unit``); added or removed. *Released*: the names above the threshold. *Sensitivity*: that of
-:mod:`discreet.central.vocabulary.weighted_gaussian`, whose proof holds word for word with "name" for "word": a unit's
+:mod:`discreet.central.vocabulary.gaussian_choice`, whose proof holds word for word with "name" for "word": a unit's
 names are a function of that unit alone. *Event*: Gaussian noise, and the chance that a name which nobody else has
 passes, set at a tenth of the run's delta. Sums in the chosen groups are a second Gaussian release: whatever names were
 chosen, a unit's vector has norm at most :math:`\sqrt{1 + c^2}` (:mod:`discreet.central.prevalence.statistic`), and the
@@ -20,8 +20,8 @@ What a label that was not chosen adds depends on its own document alone: nothing
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 from discreet.central.vocabulary.units import secret_order
-from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import largest_gaussian
 from discreet.privacy.ledger.ledger import Reservation
@@ -41,19 +41,19 @@ class NameChoice(NamedTuple):
 
     Attributes
     ----------
-    method : WeightedGaussian
+    method : GaussianChoice
     epsilon_left : float
         The largest epsilon of one Gaussian release with which both cost what the run may cost.
     """
 
-    method: WeightedGaussian
+    method: GaussianChoice
     epsilon_left: float
 
 
 def name_choice(epsilon: float, delta: float, share: float, max_groups: int, privacy_unit: str) -> NameChoice:
     """Split a run's budget between names and shares; from public numbers alone."""
     most = 1 if privacy_unit == "document" else max_groups
-    method = WeightedGaussian(share * epsilon, _DELTA_OF_NAMES * delta, most, privacy_unit)
+    method = GaussianChoice(share * epsilon, _DELTA_OF_NAMES * delta, most, privacy_unit)
     if math.isinf(epsilon):
         return NameChoice(method, epsilon)
     left = largest_gaussian(sort_events([method.event()], "add_or_remove_one"), epsilon, delta)
@@ -62,7 +62,7 @@ def name_choice(epsilon: float, delta: float, share: float, max_groups: int, pri
 
 def choose_names(
     documents: "Labelled",
-    method: WeightedGaussian,
+    method: GaussianChoice,
     stream: SecureStream,
     reservation: Reservation,
     n_jobs: int | None = None,
@@ -73,7 +73,7 @@ def choose_names(
     ----------
     documents : LabelledDocuments or LabelledShards
         None, NaN and "" stand for no label.
-    method : WeightedGaussian
+    method : GaussianChoice
     stream : SecureStream
     reservation : Reservation
         Of the method's event, at least.

@@ -1,7 +1,7 @@
-"""What ``fit`` and ``transform`` take: texts or a corpus, as counts of words."""
+"""What ``fit`` and ``transform`` take: texts or a corpus, as counts of words, and public words."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,19 +11,32 @@ from numpy.typing import NDArray
 
 from discreet._base.persons import check_persons, index_of
 from discreet._base.progress import Callback, watched
-from discreet.corpus import Corpus, Tokenizer
+from discreet._base.validate import collect, kind_of
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, load_vocabulary
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts, only_texts
-from discreet.errors import CorpusError
+from discreet.corpus.tokens.letters import Breaks
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
 __all__ = [
     "Documents",
     "check_kind",
     "count_documents",
+    "faults_of_counted",
     "is_writable",
     "leave_out",
     "pick_words",
+    "public_words",
 ]
+
+#: Settings of how a text becomes words, as they are unless somebody asks for something else.
+_ABOUT_TEXTS: dict[str, Any] = {
+    "ngram_range": (1, 1),
+    "token_pattern": DEFAULT_TOKEN_PATTERN,
+    "lowercase": True,
+    "tokenizer": None,
+    "phrases": None,
+}
 
 
 class Documents(NamedTuple):
@@ -136,6 +149,61 @@ def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str,
     picked = sp.csr_matrix((counts.data[stays], moved[stays], ends), shape=shape)
     picked.sort_indices()
     return picked
+
+
+def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError]:
+    """Say which settings that are about texts were given with counts, on which they would have no effect.
+
+    Of texts that are held, some are looked at, whether there are blanks between words: see
+    :mod:`discreet.corpus.tokens.letters`, which says what that tells.
+    """
+    if not isinstance(X, Corpus | ShardedCorpus):
+        return collect(lambda: _look(X)) if _by_default(settings) and isinstance(X, Collection) else []
+    idle = [name for name, default in _ABOUT_TEXTS.items() if settings.get(name, default) != default]
+    if isinstance(X, ShardedCorpus) and settings.get("stop_words") not in (None, "auto"):
+        idle.append("stop_words")
+    how = "the shards are written" if isinstance(X, ShardedCorpus) else "the texts are read: read_corpus(...)"
+    return [
+        ParameterError(
+            Parameter(name),
+            f" has no effect on {kind_of(X)}, whose texts are counted; say it when {how}.",
+        )
+        for name in idle
+    ]
+
+
+def _by_default(settings: Mapping[str, Any]) -> bool:
+    """Whether nobody said what a word is."""
+    own = settings["tokenizer"]
+    if isinstance(own, Tokenizer):
+        return own.by_default
+    return own is None and settings["token_pattern"] == DEFAULT_TOKEN_PATTERN
+
+
+def _look(texts: Iterable[Any]) -> None:
+    breaks = Breaks()
+    for text in texts:
+        if isinstance(text, str):
+            breaks.see(text)
+        if breaks.seen_enough:
+            break
+    breaks.check()
+
+
+def public_words(vocabulary: Any) -> tuple[str, ...]:
+    """Return a public list of words in the order of the columns."""
+    if isinstance(vocabulary, dict):
+        columns: dict[Any, Any] = dict(vocabulary)
+        words = sorted(columns, key=columns.__getitem__)
+        if [columns[word] for word in words] != list(range(len(words))):
+            raise ParameterError("the columns in vocabulary must be 0, 1, 2, ... without gaps or repeats.")
+        return load_vocabulary(words)
+    if isinstance(vocabulary, set | frozenset):
+        return load_vocabulary(sorted(vocabulary))  # sets have no order of their own
+    words = load_vocabulary(vocabulary)
+    if not words:
+        raise ParameterError("vocabulary must hold at least one word; None chooses words privately.")
+    return words
 
 
 def is_writable(word: str) -> bool:

@@ -27,7 +27,7 @@ additive deltas add up over everything in one ledger. Nothing is assumed about u
 noise for words outside S and T would change neither P nor Q, because such words are not released.
 
 Which words count as "held" must not depend on other units, or T could grow beyond what u holds. Where a
-method gives one unit's weight in view of what others gave (``greedy``, ``policy_gaussian``), a word that a
+method gives one unit's weight in view of what others gave (``greedy``), a word that a
 unit holds is looked at even if its weight stayed zero.
 
 How large p can be

@@ -11,8 +11,14 @@ What the promise needs of both orders is that they belong to the units alone: th
 and which of two units comes first, must be the same whether or not a third unit is there. So neither is a
 number that shifts when words or units come or go, nor the iteration order of a set: both follow from
 a secret key and from the letters of the words.
+
+Units may lie in shards. A shard holds whole units, and what a unit gives depends on that unit, on public settings, on
+words released before and on the secret order of words, which is drawn for the run and tells nothing of any unit. The
+sum over shards is the sum over units, in integers: the guarantee is that of ``gaussian_choice``. Weights are positive,
+so a word has a sum above zero where a unit holds it among those that count, and only there.
 """
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -22,8 +28,23 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
+from discreet.corpus.shards.shard_file import Rows, Shard
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.engines import Engine
+from discreet.engines.process import ShardRunner
 
-__all__ = ["Choice", "UnitWords", "first_words", "held_words", "passing", "rank_words", "secret_order"]
+__all__ = [
+    "Choice",
+    "ShardedWords",
+    "UnitWords",
+    "first_words",
+    "held_words",
+    "passing",
+    "rank_words",
+    "secret_order",
+    "sum_even_weights",
+    "words_in_shards",
+]
 
 #: Counts above this are ranked as if they were this: a document of two thousand million times one word.
 _LARGEST = 2**31 - 1
@@ -231,3 +252,68 @@ def passing(held: NDArray[np.int64], noisy: NDArray[np.int64], least: int, step:
     passed = np.flatnonzero(noisy > least)
     weights = noisy[passed].astype(np.float64) * np.float64(step)
     return Choice(held[passed], weights, np.zeros(len(passed), np.int64))
+
+
+def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add up what the units give, each of them ``weights[k]`` to each of its k words."""
+    total = np.zeros(n_words, np.int64)
+    np.add.at(total, units.words, np.repeat(weights[units.sizes], units.sizes))
+    return total
+
+
+@dataclass(frozen=True)
+class ShardedWords:
+    """Words of each unit of a corpus in shards. Private.
+
+    Parameters
+    ----------
+    shards : ShardRunner
+        Each unit in one; read as :class:`Rows`.
+    order : array of shape (n_words,), uint64
+        Secret number of each word, as :func:`rank_words` takes it.
+    """
+
+    shards: ShardRunner
+    order: NDArray[np.uint64]
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of all columns."""
+        return len(self.order)
+
+    def even_weights(
+        self, max_words: int, weights: NDArray[np.int64], done: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the words that any unit gives to, ascending, and what they get.
+
+        Parameters
+        ----------
+        max_words : int
+            Most words of one unit that count.
+        weights : array of shape (max_words + 1,), int64
+            What each of k words of a unit gets.
+        done : array of shape (n_words,), bool, optional
+            Words that do not count, because they were released before.
+        """
+        total = self.shards.sum(_even_weights_of, self.order, max_words, weights, done)
+        held = np.flatnonzero(total)
+        return held, total[held]
+
+
+def _even_weights_of(
+    rows: Rows,
+    order: NDArray[np.uint64],
+    max_words: int,
+    weights: NDArray[np.int64],
+    done: NDArray[np.bool_] | None,
+) -> NDArray[np.int64]:
+    units = rank_words(rows.counts, rows.persons, order)
+    return sum_even_weights(first_words(units, max_words, done), len(order), weights)
+
+
+def words_in_shards(
+    corpus: ShardedCorpus, key: bytes, engine: Engine | None, n_jobs: int | None
+) -> ShardedWords:
+    """Return the words of the units of a corpus; the key is that of their secret order."""
+    order = secret_order(corpus.vocabulary, key)
+    return ShardedWords(ShardRunner(corpus.shards, Shard.read, engine, n_jobs), order)

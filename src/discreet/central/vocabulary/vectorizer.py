@@ -1,8 +1,8 @@
 r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under differential privacy.
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
-chooses the words with one of four methods (see ``greedy``, ``weighted_gaussian``, ``policy_gaussian`` and
-``sips``, with their guarantees) and books what that costs *before* it counts the texts (a list is looked at before,
+chooses the words with one of three methods (see ``greedy``, and ``gaussian_choice`` for "weighted_gaussian" and
+"sips", with their guarantees) and books what that costs *before* it counts the texts (a list is looked at before,
 whether there are blanks between words: :mod:`discreet.corpus.tokens.letters`); ``transform`` counts. Counts are exact,
 and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
 
@@ -17,10 +17,15 @@ choosing words and training a topic model on them, both private, is private at t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import shutil
+import tempfile
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Self
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.progress import Callback, telling
@@ -35,20 +40,27 @@ from discreet._base.validate import (
     collect,
     optional,
     rules,
+    shown,
     whole,
 )
-from discreet.central.vocabulary import methods
-from discreet.central.vocabulary.coverage import release_coverage
-from discreet.central.vocabulary.documents import Documents, check_kind, count_documents
-from discreet.central.vocabulary.public_words import public_words
-from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
-from discreet.central.vocabulary.sparse_output import SparseOutput
+from discreet.central.sums.units import faults_of_shards
+from discreet.central.vocabulary.documents import (
+    Documents,
+    check_kind,
+    count_documents,
+    faults_of_counted,
+    is_writable,
+    public_words,
+)
+from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice, release_coverage
+from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.thresholds import published_leak
-from discreet.central.vocabulary.units import rank_words, secret_order
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
+from discreet.central.vocabulary.units import Choice, rank_words, secret_order, words_in_shards
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
+from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
@@ -59,16 +71,28 @@ from discreet.release.booking.booked_choices import booked_choice
 from discreet.release.booking.separate_budgets import remember_text
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
-__all__ = ["PrivateCountVectorizer", "count_booked"]
+__all__ = ["METHODS", "PrivateCountVectorizer", "count_booked", "drop_for_now", "make_method"]
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
 _DEFAULT_DELTA = 1e-6
 _MOST_WORDS_PER_UNIT = 2**16
+#: Each method, and the rounds that it takes; "greedy" has none.
+METHODS = {"greedy": 0, "weighted_gaussian": 1, "sips": 3}
+_FOR_NOW = ".chosen-"
 
 
-class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
+def make_method(
+    name: str, epsilon: float, delta: float, max_words: int, privacy_unit: str, published: bool
+) -> Greedy | GaussianChoice:
+    """Return a method by its name; ``published`` is for "greedy" only."""
+    if name == "greedy":
+        return Greedy(epsilon, delta, max_words, privacy_unit, published=published)
+    return GaussianChoice(epsilon, delta, max_words, privacy_unit, SHARE, METHODS[name])
+
+
+class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     r"""Choose a vocabulary privately, then count words.
 
     Parameters
@@ -77,7 +101,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
     delta : float, optional
         By default a tenth of the ledger's delta, or 1e-6 without a ledger.
-    method : {"greedy", "weighted_gaussian", "policy_gaussian", "sips"}, default "weighted_gaussian"
+    method : {"greedy", "weighted_gaussian", "sips"}, default "weighted_gaussian"
         How words are chosen.
     max_words_per_unit : int, default 100
         Most distinct words of one unit that count, its most used; ties are broken at random.
@@ -109,17 +133,16 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         ``callback(stage, done, total)`` is called as work goes on.
     engine : Engine, optional
         What goes through the shards of a :class:`~discreet.corpus.ShardedCorpus`; threads of this process by default.
-        The words are the same. Not with "greedy" and "policy_gaussian", under which what a unit gives depends on the
-        units before it.
+        The words are the same. Not with "greedy", under which what a unit gives depends on the units before it.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
         Column of each chosen word; words in alphabetical order.
     word_weights_ : array of shape (n_words,), or None
-        Released noisy weights, in units of what one document or person can give. Weights of ``greedy`` and
-        ``policy_gaussian`` are cut off, so they do not rank frequent words; those of ``sips`` come from
-        several rounds. None for a public vocabulary.
+        Released noisy weights, in units of what one document or person can give. Weights of ``greedy`` are cut
+        off, so they do not rank frequent words; those of ``sips`` come from several rounds.
+        None for a public vocabulary.
     ledger_ : Ledger or None
         The ledger with the booking; None for a public vocabulary without a ledger.
     word_origin_ : WordOrigin
@@ -150,7 +173,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     """
 
     _constraints = rules(
-        method=choice(*methods.METHODS),
+        method=choice(*METHODS),
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
         max_words=optional(whole()),
         threshold=choice("corrected", "published"),
@@ -251,6 +274,27 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         origin = self.word_origin_.after(choices_of(X))
         return restrict_shards(X, self._words(), folder, origin).with_word_origin(origin)
 
+    def set_output(self, *, transform: Any = None) -> Self:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Keep the output as it is: sparse counts, of which scikit-learn makes no frames.
+
+        Parameters
+        ----------
+        transform : {"default"} or None, default None
+            Both change nothing.
+
+        Raises
+        ------
+        ParameterError
+            Where a frame is asked for.
+        """
+        if transform not in (None, "default"):
+            raise ParameterError(
+                Parameter("transform"),
+                f' must be "default" or None, but is {shown(transform)}: counts are sparse, and no frame holds them. '
+                "In a pipeline, ask the last step alone: pipeline[-1].set_output(transform=...).",
+            )
+        return self
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the words in the order of the columns. ``input_features`` is ignored."""
         check_is_fitted(self, "vocabulary_")
@@ -279,8 +323,14 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         return None if self.vocabulary is not None else self._plan().event
 
     def _plan(self) -> Plan:
-        method = methods.method_of(self, float(self._delta()))
+        most, published = int(self.max_words_per_unit), self.threshold == "published"
+        method = make_method(
+            self.method, float(self.epsilon), float(self._delta()), most, self.privacy_unit, published
+        )
         return Plan(method.event(), method)
+
+    def _tokenizer(self) -> Tokenizer:
+        return choose_tokenizer(**{name: getattr(self, name) for name in WORD_SETTINGS})
 
     def _promised(self, plan: Plan) -> tuple[float, float]:
         delta = self._delta()
@@ -309,7 +359,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
                     " if it was not made from these texts, or leave it out and let words be chosen privately.",
                 )
             )
-        return [*faults, *collect(lambda: methods.tokenizer_of(self))]
+        return [*faults, *collect(self._tokenizer)]
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         if self.vocabulary is not None:
@@ -317,7 +367,11 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
 
     def _own_ledger(self, plan: Plan) -> Ledger:
-        delta = methods.delta_of_ledger(self.method, self._promised(plan)[1])
+        delta = self._promised(plan)[1]
+        if (
+            self.method == "greedy"
+        ):  # whose threshold takes all of delta: as much again is left for what is trained
+            delta = min(2 * delta, (1 + delta) / 2)
         return Ledger(math.inf, delta, privacy_unit=self.privacy_unit)
 
     def _faults_of_ledger(self) -> list[DiscreetError]:
@@ -326,7 +380,21 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         if self.vocabulary is not None:
             return []
-        return [*super()._faults_of_call(X, persons), *methods.faults_of_documents(self, X, persons)]
+        faults = [
+            *super()._faults_of_call(X, persons),
+            *faults_of_shards(X, persons, self.engine),
+            *faults_of_counted(X, self.get_params(deep=False)),
+        ]
+        if isinstance(X, ShardedCorpus) and self.method == "greedy":
+            faults.append(
+                ParameterError(
+                    Parameter("method"),
+                    '="greedy" goes through units one after another, so it cannot go through shards: take ',
+                    Proposal("method", "weighted_gaussian"),
+                    ' or "sips", or read the shards into memory, ShardedCorpus.to_corpus().',
+                )
+            )
+        return faults
 
     def _fit(self, X: Any, persons: Any) -> Documents | None:
         check_kind(X)
@@ -347,7 +415,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
             texts: Any = units
         else:
             published, told = self.threshold == "published", self.callback
-            cut = methods.tokenizer_of(self)
+            cut = self._tokenizer()
             read = count_documents(X, cut, persons, in_text_order=published, callback=told)
             people = read.persons if self.privacy_unit == "person" else None
             found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
@@ -356,7 +424,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         self._notice(booking, X if read is None else read.counts)
         with telling(self.callback, "choosing words"):
             choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
-        words, weights = methods.released(choice, found, self.max_words)
+        words, weights = _released(choice, found, self.max_words)
         if not words:
             raise PrivacyError(
                 "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
@@ -364,9 +432,10 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
                 Proposal("vocabulary"),
                 ".",
             )
-        covered = release_coverage(
-            method, texts, (found, words), stream.spawn("coverage"), booking.reservation
-        )
+        covered = None
+        if isinstance(method, GaussianChoice):
+            share = stream.spawn("coverage")
+            covered = release_coverage(method, texts, (found, words), share, booking.reservation)
         chosen = booked_choice(booking.ledger, booking.reservation, seeded=self.random_state is not None)
         self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen, coverage=covered))
         return read
@@ -381,7 +450,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
 
     def _count(self, X: Any, persons: Any) -> Corpus:
-        cut = methods.tokenizer_of(self)
+        cut = self._tokenizer()
         read = count_documents(X, cut, persons, self._words(), callback=self.callback)
         return self._chosen(read, self.word_origin_.after(choices_of(X)))
 
@@ -404,5 +473,37 @@ def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, p
     """Choose and count words where the cost was booked together with others'."""
     read = vectorizer._fit_booked(booking, X, persons)  # pyright: ignore[reportPrivateUsage]
     if read is None:
-        return transform_for_now(vectorizer, X)
+        return _transform_for_now(vectorizer, X)
     return vectorizer._chosen(read, vectorizer.word_origin_)  # pyright: ignore[reportPrivateUsage]
+
+
+def _released(
+    choice: Choice, words: tuple[str, ...], max_words: int | None
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Put what a method chose into its final form. Sees released values only."""
+    chosen = [
+        (int(round_), -float(weight), words[number])
+        for number, weight, round_ in zip(choice.words, choice.weights, choice.rounds, strict=True)
+        if is_writable(words[number])
+    ]
+    kept = sorted(chosen)[:max_words]  # earlier rounds found the more frequent words
+    kept.sort(key=itemgetter(2))
+    return tuple(word for _, _, word in kept), np.array([-weight for _, weight, _ in kept], np.float64)
+
+
+def _transform_for_now(vectorizer: PrivateCountVectorizer, corpus: ShardedCorpus) -> ShardedCorpus:
+    """Return shards of the chosen words, in a hidden folder beside the corpus that goes when nobody holds them."""
+    room = tempfile.mkdtemp(dir=corpus.folder.parent, prefix=_FOR_NOW)
+    try:
+        shards = vectorizer.transform_shards(corpus, room)
+    except BaseException:
+        shutil.rmtree(room, ignore_errors=True)
+        raise
+    finalize(shards, shutil.rmtree, room, ignore_errors=True)
+    return shards
+
+
+def drop_for_now(shards: Any) -> None:
+    """Remove at once what :func:`count_booked` wrote; anything else stays."""
+    if isinstance(shards, ShardedCorpus) and shards.folder.name.startswith(_FOR_NOW):
+        shutil.rmtree(shards.folder, ignore_errors=True)

@@ -10,7 +10,7 @@ import typer
 from discreet.cli.options import Delta, Epsilon
 
 if TYPE_CHECKING:
-    from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+    from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 
 __all__ = ["budget"]
 
@@ -89,7 +89,7 @@ def budget(
             typer.echo(_needed(method, plural(explanation.guarantee.called)))
 
 
-def _needed(method: "WeightedGaussian", units: str) -> str:
+def _needed(method: "GaussianChoice", units: str) -> str:
     """Say how many units must share a word for it to be chosen: with k words each it weighs 1 / sqrt(k) a unit."""
     counts = {k: math.ceil(method.threshold * math.sqrt(k)) for k in (10, 30, method.max_words)}
     told = ", ".join(f"{count:,} of {k} different words each" for k, count in counts.items())
@@ -100,7 +100,7 @@ def _needed(method: "WeightedGaussian", units: str) -> str:
     )
 
 
-def _of_fit(epsilon: float, delta: float, unit: str) -> tuple["WeightedGaussian | None", dict[str, Any]]:
+def _of_fit(epsilon: float, delta: float, unit: str) -> tuple["GaussianChoice | None", dict[str, Any]]:
     """Return how `discreet fit` would choose words, and what it would book for words and topics."""
     from discreet.central._fit_topics import bookings, estimators
 
