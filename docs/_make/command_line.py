@@ -63,7 +63,7 @@ def told(info: Any, default: Any, several: bool) -> str:
     parts = [" ".join((info.help or "").split())]
     if info.min is not None:
         parts.append(f"At least {info.min}.")
-    if several:
+    if several and not re.search("repeat|several", parts[0], re.IGNORECASE):
         parts.append("Can be given several times.")
     if default is inspect.Parameter.empty:
         parts.append("Required.")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
 
@@ -80,6 +81,18 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     return own.replace('"base": "/"', '"base": "."').replace(SHIM, WORKER)
 
 
+#: Where the search takes signs that stand alone out of a query.
+LONELY_SIGNS = r'replace(/"|(?:^|\s+)[*+\-:^~]+(?=\s+|$)/g,"")'
+
+
 def on_post_build(config: Any) -> None:
-    """Put the stand-in where pages look for it."""
-    shutil.copyfile(Path(__file__).with_name("worker.js"), Path(config.site_dir) / WORKER)
+    """Put the stand-in where pages look for it, and let the search take ``--person`` for a word."""
+    site = Path(config.site_dir)
+    shutil.copyfile(Path(__file__).with_name("worker.js"), site / WORKER)
+    (search,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")
+    script = search.read_text(encoding="utf-8")
+    if script.count(LONELY_SIGNS) != 1:
+        raise PluginError("the script of the search is not the one that hooks.py knows")
+    search.write_text(
+        script.replace(LONELY_SIGNS, LONELY_SIGNS + r'.replace(/(^|\s)--+/g,"$1")'), encoding="utf-8"
+    )
