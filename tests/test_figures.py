@@ -97,6 +97,43 @@ def figure_7(classifier, column):
     return [found["no privacy", INF], *(found[line, e] for line in lines for e in (1.0, 4.0, 8.0))]
 
 
+#: Public documents of figures 8 and 10.
+PUBLIC = {"kos": 500, "nips": 200, "enron": 1000}
+
+
+def figure_8(corpus, n):
+    return (
+        None,
+        lambda: [
+            *(last(corpus, "OLP-LDA", epsilon, n, 160) for epsilon in (1.0, 3.0, 5.0)),
+            last(corpus, "O-LDA, no privacy", INF, n, 160),
+        ],
+        lambda: [last(corpus, "exact stream, K 20", 3.0, n, 160)],
+    )
+
+
+def figure_9(corpus):
+    return (
+        None,
+        lambda: [
+            *(last(corpus, "OLP-LDA", 3.0, n, 160) for n in (200, 500, 1000)),
+            value("zhao2020/streams", "in_sample", corpus=corpus, line="batch CGS, no privacy"),
+        ],
+        None,
+    )
+
+
+def figure_10(corpus, n):
+    return (
+        None,
+        lambda: [
+            *(last(corpus, "OLP-LDA without prior data", 3.0, 0, size) for size in (40, 160, 640)),
+            *(last(corpus, "OLP-LDA", 3.0, n, size) for size in (40, 160, 640)),
+        ],
+        None,
+    )
+
+
 def poster(corpus, line):
     return several("wang2020/poster", "auc", "epsilon", (7.5, 5.0), corpus=corpus, line=line)
 
@@ -238,30 +275,9 @@ ROWS = {
             ("F1 of the classifier", "classifier_f1"),
         )
     },
-    "Zhao, figure 8": (
-        None,
-        lambda: [
-            *(last("kos", "OLP-LDA", epsilon, 500, 160) for epsilon in (1.0, 3.0, 5.0)),
-            last("kos", "O-LDA, no privacy", INF, 500, 160),
-        ],
-        None,
-    ),
-    "Zhao, figure 9": (
-        None,
-        lambda: [
-            *(last("kos", "OLP-LDA", 3.0, n, 160) for n in (200, 500, 1000)),
-            last("kos", "batch CGS, no privacy", INF, 3000, 0),
-        ],
-        None,
-    ),
-    "Zhao, figure 10": (
-        None,
-        lambda: [
-            *(last("kos", "OLP-LDA without prior data", 3.0, 0, size) for size in (40, 160, 640)),
-            *(last("kos", "OLP-LDA", 3.0, 500, size) for size in (40, 160, 640)),
-        ],
-        None,
-    ),
+    **{f"Zhao, figure 8, {corpus}": figure_8(corpus, n) for corpus, n in PUBLIC.items()},
+    **{f"Zhao, figure 9, {corpus}": figure_9(corpus) for corpus in PUBLIC},
+    **{f"Zhao, figure 10, {corpus}": figure_10(corpus, n) for corpus, n in PUBLIC.items()},
     "FedLDA, table, spam": (
         [0.798, 0.771, 0.738],
         lambda: as_the_poster("enron-spam"),

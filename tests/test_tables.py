@@ -676,7 +676,27 @@ def test_streams_by_their_sizes(after, varied):
             if cell:
                 last = mine.sort_values("after").iloc[-1]
                 cells.append((f"{name}, {title}", cell, (last.in_sample, last.completion)))
-    assert len(cells) >= 9
+    assert len(cells) == {"n_public": 30, "batch": 27}[varied]
+    check(cells)
+
+
+def test_streams_batch_after_batch():
+    results, cells = csv("zhao2020/streams"), []
+    head, *rows = table("research/zhao2020", "figure8.png")
+    for name, *shown in rows:
+        line, _, epsilon = name.partition(", epsilon ")
+        corpus, line = line.split(", ", 1)
+        mine = results[(results.corpus == corpus) & (results.line == line) & (results.batch == 160)]
+        mine = mine[
+            (mine.n_public == STREAMED[corpus])
+            & (mine.epsilon == (float(epsilon) if epsilon else float("inf")))
+        ]
+        for title, cell in zip(head[1:], shown, strict=True):
+            found = (mine[mine.after == int(title)] if title != "last" else mine.sort_values("after")).iloc[
+                -1
+            ]
+            cells.append((f"{name}, {title}", cell, (found.in_sample, found.completion)))
+    assert len(cells) == 3 * 6 * 3
     check(cells)
 
 

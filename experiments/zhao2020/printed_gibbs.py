@@ -22,7 +22,8 @@ So :data:`PROMISE` is infinite for all.
 References
 ----------
 Zhao, Ren, Yang, Han, Zhao, Yang, arXiv:2010.04391. Foulds, Geumlek, Welling, Chaudhuri, arXiv:1603.07294. Zhu,
-Li, Zhou, Yu, "Differentially private topic model", 2016, as the papers that compare themselves with it read it.
+Li, Zhou, Xiong, Yuan, "Privacy-preserving topic model for tagging recommender systems", Knowledge and Information
+Systems 46, 2016, doi:10.1007/s10115-015-0832-9, as the papers that compare themselves with it read it.
 """
 
 import math

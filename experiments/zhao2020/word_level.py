@@ -41,8 +41,8 @@ HERE = Path(__file__).resolve().parent
 N_TOPICS, ALPHA, BETA, DELTA = 50, 1.0, 0.01, 1e-6
 #: The "larger beta" of HDP-LDA.
 LARGER = 0.5
-#: Sweeps of the attack (the paper has 300), of perplexities on the paper's corpora, and on nyt.
-ATTACKED, SWEEPS, NEWS = {"kos": 100, "nips": 100, "enron": 100}, 60, 50
+#: Sweeps of the attack, as many as in the paper, of perplexities on its corpora, and on nyt.
+ATTACKED, SWEEPS, NEWS = dict.fromkeys(TEST, 300), 60, 50
 PRINTED, MEANT = "as printed", "as meant"
 
 
