@@ -24,9 +24,11 @@ from lines import DATA, corpus, measures
 from discreet import FederatedLDA, PrivateLDA
 from discreet.corpus import match_vectors
 from discreet.lda import GibbsLDA
+from discreet.local import CodebookChannel
+from discreet.local.whole_document import codebook
 from discreet.local.whole_document.estimator import Answers, begin, step
 from discreet.local.whole_document.questions import question_of, thresholds
-from discreet.privacy import CodebookChannel, SecureStream, noise_multiplier_for
+from discreet.privacy import SecureStream, noise_multiplier_for
 
 HERE = Path(__file__).resolve().parent
 VECTORS = Path(os.environ.get("WORD_VECTORS", DATA / "word-vectors" / "glove100.npz"))
@@ -91,10 +93,8 @@ def answers_of(question, channel, book, rows, own, told, stream):
         for vector, n in zip(vectors, how_many[part], strict=True):
             turned = book._turned(vector)
             for i in range(at, at + n):
-                scores = book._hadamard.scores(turned, book._signs(told[i : i + 1])[0], book.n_codewords)
-                sent[i] = book._hadamard.of_rank(
-                    np.abs(scores) if channel.two_sided else scores, int(ranks[i])
-                )
+                scores = codebook._scores(turned, book._signs(told[i : i + 1])[0], book.n_codewords)
+                sent[i] = codebook._of_rank(np.abs(scores) if channel.two_sided else scores, int(ranks[i]))
             at += n
     return sent
 

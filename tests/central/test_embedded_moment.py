@@ -17,7 +17,7 @@ from tests.naive.central_checks import (
 
 from discreet.central.sums.statistics import moment_sum
 from discreet.central.sums.units import group_units
-from discreet.lda.questions.asked import square_of
+from discreet.lda.questions import square_of
 from discreet.privacy.mechanism import BITS
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 4)) * [0.1, 1.0, 3.0, 1.0]

@@ -11,7 +11,7 @@ from discreet.central import private_lda as module
 from discreet.central.plan import plan
 from discreet.central.sums.em_round import Contribution
 from discreet.corpus.vocabulary import GivenWords, WordOrigin
-from discreet.lda.questions.asked import square_of
+from discreet.lda.questions import square_of
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian

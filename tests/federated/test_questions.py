@@ -35,7 +35,7 @@ from discreet.federated.federated_lda import make_ledger, make_release
 from discreet.federated.silo import Silo
 from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
-from discreet.lda.questions.asked import Asked, kinds
+from discreet.lda.questions import Asked, kinds
 from discreet.privacy import Ledger, SecureStream
 from discreet.privacy.accounting import composed_epsilon
 

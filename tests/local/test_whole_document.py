@@ -10,13 +10,13 @@ from tests.naive import whole_document as naive
 
 from discreet import Corpus, Release, WholeDocumentLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, WeakForecastWarning
-from discreet.lda.questions import squares_fit
-from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
+from discreet.lda import questions
+from discreet.local import CodebookChannel, CodebookReport, Question, read_codebook_reports, write_reports
 from discreet.local.whole_document import estimator
 from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
-from discreet.privacy import CodebookChannel, SecureStream
+from discreet.privacy import SecureStream
 from discreet.report.card import card
 from discreet.report.page import report as page
 from discreet.report.plain_words import weak_verdict
@@ -471,11 +471,11 @@ def test_slopes_are_those_of_the_loss():
         shared = np.exp((logs + logs.T) / 2)
         return naive.squares_loss(
             a, shared / shared.sum(), math.exp(level[0]), square, deviation, unigram, along, centre, length,
-            squares_fit._MISS, squares_fit._PULL, squares_fit._SCALE,
+            questions._MISS, questions._PULL, questions._SCALE,
         )  # fmt: skip
 
-    pull = squares_fit._PULL / (squares_fit._MISS * unigram) ** 2
-    slopes = squares_fit._slopes(
+    pull = questions._PULL / (questions._MISS * unigram) ** 2
+    slopes = questions._slopes(
         parameters, square, 2 * deviation**2 / 2, unigram, np.log(unigram), along, centre, length, pull
     )
     for which, slope in enumerate(slopes):
@@ -501,7 +501,7 @@ def test_fit_to_squares_finds_topics_that_bend_them():
 
     at = places(true)
     square = 0.06 * (np.eye(d) + 12 * at.T @ at / K)
-    found, weight = squares_fit.fit_squares(square, 1e-3, unigram, along, 0.5 * true, 12.0, 0)
+    found, weight = questions.fit_squares(square, 1e-3, unigram, along, 0.5 * true, 12.0, 0)
     assert weight.sum() == pytest.approx(1)
     found_at, start = places(found), places(0.5 * true)
 

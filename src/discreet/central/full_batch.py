@@ -50,7 +50,7 @@ from discreet.central.sums.em_round import Contribution, Theta, initial_theta, r
 from discreet.central.sums.statistics import cooccurrence_sum, count_sum, moment_sum, square, unigram_sum
 from discreet.central.sums.units import ShardedUnits, Units
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.lda.questions.asked import square_of
+from discreet.lda.questions import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian

@@ -9,7 +9,7 @@ on a lattice of :math:`2^{-18}` and scaled to L2 norm 1,
    directions: that triangle has the norm :math:`|g|^2`;
 3. its responsibilities under the topics that the answers so far lead to (in two waves).
 
-After each sum the server learns (:mod:`discreet.lda.questions.next_question`) and asks what follows from it.
+After each sum the server learns (:mod:`discreet.lda.questions`) and asks what follows from it.
 
 Guarantee
 ---------
@@ -26,7 +26,7 @@ they do not see the result (``silos_see_result=False``, less noise) are refused 
 
 A silo that was started anew between two sums takes part in the next one; in the middle of a sum, before its vector, it
 is one of those that dropped out. Where the first sum tells that there are too few documents for the noise
-(``LEAST_STRENGTH`` of :mod:`~discreet.lda.questions.next_question`), no further one is asked for, unless
+(``LEAST_STRENGTH`` of :mod:`~discreet.lda.questions`), no further one is asked for, unless
 ``allow_unlearnable``.
 """
 
@@ -44,9 +44,18 @@ from discreet.federated import sum_round
 from discreet.federated.account import Account
 from discreet.federated.state import MESSAGES, SHARES_OF_SUMS, VECTOR, Learned, State
 from discreet.federated.sum_round import Sum, Summed
-from discreet.lda.questions.asked import Asked, answers, dimension, kinds, square_of
-from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, forecast_of, learn
-from discreet.lda.questions.next_question import State as Known
+from discreet.lda.questions import (
+    LEAST_STRENGTH,
+    Asked,
+    answers,
+    begin,
+    dimension,
+    forecast_of,
+    kinds,
+    learn,
+    square_of,
+)
+from discreet.lda.questions import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
 from discreet.privacy.mechanism import BITS, noise_of_share
@@ -84,7 +93,7 @@ class Course(NamedTuple):
 
     Attributes
     ----------
-    known : discreet.lda.questions.next_question.State
+    known : discreet.lda.questions.State
         With the question that is open.
     said : mapping
         Of the word vectors, for the release.

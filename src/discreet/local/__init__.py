@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.local.memo import ReportMemo
     from discreet.local.shuffling import amplify_by_shuffling, shuffled_course
     from discreet.local.streaming_local_lda import StreamingLocalLDA
+    from discreet.local.whole_document.codebook import CodebookChannel
     from discreet.local.whole_document.estimator import WholeDocumentLDA
     from discreet.local.whole_document.questions import (
         CodebookReport,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     )
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
-    from discreet.privacy.codebook_channel import CodebookChannel
 
 _HOMES = {
     "discreet.lda.moments.estimates": ("learnable",),
@@ -38,7 +38,7 @@ _HOMES = {
     ),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
     "discreet.privacy.bit_channel": ("BitChannel",),
-    "discreet.privacy.codebook_channel": ("CodebookChannel",),
+    "discreet.local.whole_document.codebook": ("CodebookChannel",),
 }
 
 __all__ = [

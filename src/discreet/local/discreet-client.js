@@ -190,7 +190,7 @@
     };
   }
 
-  // --- Whole documents: one codeword of a public codebook; see discreet.privacy.codebook_channel for the proof. All
+  // --- Whole documents: one codeword of a public codebook; the proof is in local/whole_document/codebook.py. All
   // scores are whole numbers below 2^53, so that they are exact here as they are in Python.
   const WHOLE_MAGIC = [0x44, 0x53, 0x43, 0x57], PRIOR = 0.05, STEPS = 20;
 

@@ -46,11 +46,10 @@ import numpy as np
 from discreet._base.files import lock_beside, write_file
 from discreet._base.validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
+from discreet.local.whole_document.codebook import NONCE_BYTES, CodebookChannel
 from discreet.local.whole_document.questions import MAGIC, CodebookReport, Question, question_of, thresholds
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
-from discreet.privacy.codebook import NONCE_BYTES
-from discreet.privacy.codebook_channel import CodebookChannel
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 

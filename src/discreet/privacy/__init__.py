@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from discreet.privacy.battery.battery import check_private_estimator
     from discreet.privacy.bit_channel import BitChannel, BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
-    from discreet.privacy.codebook import Codebook
-    from discreet.privacy.codebook_channel import CodebookChannel
     from discreet.privacy.ledger.ledger import Ledger, Reservation
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, SharedGaussian
     from discreet.privacy.noise.bernoulli import bernoulli
@@ -37,8 +35,6 @@ _HOMES = {
     "discreet.privacy.bit_channel": ("BitChannel", "BitGuarantees"),
     "discreet.privacy.bound": ("Bound", "BoundedSum"),
     "discreet.privacy.one_cell": ("OneCellBound",),
-    "discreet.privacy.codebook": ("Codebook",),
-    "discreet.privacy.codebook_channel": ("CodebookChannel",),
     "discreet.privacy.ledger.ledger": ("Ledger", "Reservation"),
     "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism", "SharedGaussian"),
     "discreet.privacy.noise.bernoulli": ("bernoulli",),
@@ -55,8 +51,6 @@ __all__ = [
     "BitGuarantees",
     "Bound",
     "BoundedSum",
-    "Codebook",
-    "CodebookChannel",
     "Cost",
     "GaussianMechanism",
     "Guarantee",

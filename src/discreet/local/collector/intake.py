@@ -26,10 +26,10 @@ from discreet.local.collector.store import (
     StoreBusyError,
     StoreFailedError,
 )
+from discreet.local.whole_document.codebook import CodebookChannel
 from discreet.local.whole_document.questions import ANSWER, CLIENT_NUMBER, CodebookReport, PublishedQuestion
 from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
-from discreet.privacy.codebook_channel import CodebookChannel
 
 __all__ = ["AnswerForm", "Endpoint", "Intake", "ReportForm", "check_each", "later", "refuse_seeded"]
 

@@ -1,7 +1,7 @@
 """Whole documents under local privacy: three questions, one answer a client, and topics from the answers.
 
 What a question asks is computed by :mod:`discreet.lda.questions`, which silos use, too; the channel of an answer, with
-its proof, is :mod:`discreet.privacy.codebook_channel`.
+its proof, is :mod:`discreet.local.whole_document.codebook`.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from discreet.local.whole_document.codebook import Codebook, CodebookChannel
     from discreet.local.whole_document.course import Course
     from discreet.local.whole_document.estimator import WholeDocumentLDA
     from discreet.local.whole_document.questions import (
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
         Question,
         read_codebook_reports,
     )
-    from discreet.privacy.codebook import Codebook
-    from discreet.privacy.codebook_channel import CodebookChannel
 
 _HOMES = {
     "discreet.local.whole_document.course": ("Course",),
@@ -26,8 +25,7 @@ _HOMES = {
     "discreet.local.whole_document.questions": (
         *("CodebookReport", "PublishedQuestion", "Question", "read_codebook_reports"),
     ),
-    "discreet.privacy.codebook": ("Codebook",),
-    "discreet.privacy.codebook_channel": ("CodebookChannel",),
+    "discreet.local.whole_document.codebook": ("Codebook", "CodebookChannel"),
 }
 
 __all__ = [

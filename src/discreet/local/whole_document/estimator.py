@@ -1,9 +1,9 @@
 """WholeDocumentLDA: topics from one report of each writer, purely private for the whole document.
 
 From one question to the next by reports: :func:`begin` and :func:`step` take the means of answers to
-:mod:`discreet.lda.questions.next_question`, and the estimator is a shell over them. All of it is post-processing of
+:mod:`discreet.lda.questions`, and the estimator is a shell over them. All of it is post-processing of
 reports, public word vectors and a public vocabulary: the promise is the channel's
-(:mod:`discreet.privacy.codebook_channel`), whatever is computed and however often.
+(:mod:`discreet.local.whole_document.codebook`), whatever is computed and however often.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from discreet.corpus import check_counts
 from discreet.corpus.vocabulary import WordOrigin, check_words, refuse_chosen_columns
 from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
+from discreet.lda import questions
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.questions import next_question
-from discreet.lda.questions.asked import kinds
-from discreet.lda.questions.next_question import LEAST_STRENGTH, forecast_of, learn
+from discreet.lda.questions import LEAST_STRENGTH, forecast_of, kinds, learn
 from discreet.local.local_lda import ledger_of_reports
+from discreet.local.whole_document.codebook import NONCE_BYTES, CodebookChannel
 from discreet.local.whole_document.questions import (
     CodebookReport,
     PublishedQuestion,
@@ -48,8 +48,6 @@ from discreet.local.whole_document.questions import (
 )
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.accounting import events
-from discreet.privacy.codebook import NONCE_BYTES
-from discreet.privacy.codebook_channel import CodebookChannel
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
@@ -57,7 +55,7 @@ from discreet.release.release import Release, ReleasedTopics
 
 __all__ = ["LEAST_STRENGTH", "Answers", "State", "WholeDocumentLDA", "begin", "step"]
 
-State = next_question.State[Question]
+State = questions.State[Question]
 
 
 class Answers(NamedTuple):
@@ -76,8 +74,8 @@ class Answers(NamedTuple):
 
 
 def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int) -> State:
-    """Return the state before any answer, as :func:`discreet.lda.questions.next_question.begin`."""
-    return next_question.begin(vocabulary, vectors, n_topics, Question)
+    """Return the state before any answer, as :func:`discreet.lda.questions.begin`."""
+    return questions.begin(vocabulary, vectors, n_topics, Question)
 
 
 def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:
@@ -207,7 +205,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     -----
     *Guarantee*: pure ``epsilon``, unit "report", "replace_one", for each report, whatever the server does. Who answers
     which question depends on public numbers alone; later questions are made of other clients' answers. A writer with
-    several documents pays for each. Proof: :mod:`discreet.privacy.codebook_channel`.
+    several documents pays for each. Proof: :mod:`discreet.local.whole_document.codebook`.
 
     ``fit`` simulates the clients of a corpus. Real ones answer in turn::
 

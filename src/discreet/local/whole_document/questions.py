@@ -1,7 +1,7 @@
 r"""The three questions, which one a client answers, and how questions and answers are sent.
 
 A question turns the set of a document's words into a vector of whole numbers, by public tables
-(:mod:`discreet.lda.questions.asked`). Of *squares* it is the square that is asked: the channel is two-sided.
+(:mod:`discreet.lda.questions`). Of *squares* it is the square that is asked: the channel is two-sided.
 
 A question is named by a digest of its kind, its tables and its vocabulary, which keys the codebook and stands in every
 report.
@@ -57,11 +57,10 @@ from numpy.typing import NDArray
 
 from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.questions import asked
-from discreet.lda.questions.asked import DOC_TOPIC_PRIOR, STEPS, Asked, Kind
+from discreet.lda import questions
+from discreet.lda.questions import DOC_TOPIC_PRIOR, STEPS, Asked, Kind
+from discreet.local.whole_document.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS, CodebookChannel
 from discreet.local.wire import vocabulary_digest
-from discreet.privacy.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS
-from discreet.privacy.codebook_channel import CodebookChannel
 
 __all__ = [
     "ANSWER",
@@ -132,7 +131,7 @@ class Question(Asked):
     @property
     def dimension(self) -> int:
         """Length of an answer."""
-        return asked.dimension(self)
+        return questions.dimension(self)
 
     @property
     def two_sided(self) -> bool:
@@ -157,7 +156,7 @@ class Question(Asked):
             raise CorpusError(
                 f"expected rows of {len(self.vocabulary)} words, but they have {rows.shape[1]}."
             )
-        return asked.answers(self, rows)
+        return questions.answers(self, rows)
 
     def to_json(self) -> str:
         """Return the question as a client's program takes it."""

@@ -10,7 +10,8 @@ from scipy import stats
 from tests.naive import codebook as naive
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import CodebookChannel, SecureStream
+from discreet.local import CodebookChannel
+from discreet.privacy import SecureStream
 
 QUESTION = bytes(range(32))
 NONCES = [bytes([n]) * 16 for n in range(3)]

@@ -1,1 +1,0 @@
-"""Three questions about whole documents, and topics learned from the means of answers, whoever made them private."""
