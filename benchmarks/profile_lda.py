@@ -24,7 +24,8 @@ FIRST_CALL = """
 import json, sys, time
 start = time.perf_counter(), time.process_time()
 from discreet import GibbsLDA, PrivateCountVectorizer, PrivateLDA, VariationalLDA
-from discreet.lda import fold_in, query_statistic
+from discreet.lda import fold_in
+from discreet.lda._fold_in import query_statistic
 few, some = [[1, 2], [2, 0]], [[1, 2, 0], [2, 0, 1], [0, 1, 1]] * 20
 texts = ["a few words", "and few more words"] * 500
 loaded = time.perf_counter(), time.process_time()

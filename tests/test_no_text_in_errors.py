@@ -30,8 +30,9 @@ from discreet import (
 )
 from discreet.central import inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
-from discreet.federated import PairResponse, public_noise
-from discreet.lda import fold_in, log_likelihood, query_statistic
+from discreet.federated.pair_round import PairResponse, public_noise
+from discreet.lda import fold_in
+from discreet.lda._fold_in import log_likelihood, query_statistic
 from discreet.local import BitChannel, Moments
 from discreet.privacy import Bound, SecureStream, epsilon_for, events, explain_budget, sum_rows
 

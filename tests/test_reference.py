@@ -36,7 +36,15 @@ def test_every_public_name_has_an_entry():
     missing = [paths for paths in homes.values() if not set(paths) & set(found)]
     assert not missing, "put them into docs/reference, as ::: discreet.room.Name"
     unknown = set(found) - {path for paths in homes.values() for path in paths}
-    assert not unknown, "these are not public, or no more"
+    assert not [path for path in unknown if not record(path)], "these are not public, or no more"
+    assert not record("discreet.audit.OneRunReport")
+    assert not record("discreet.audit.one_run.one_run_bound")
+
+
+def record(path: str) -> bool:
+    """Whether this is a class that public calls return or take: under its module it may have an entry."""
+    module, _, name = path.rpartition(".")
+    return module not in MODULES and inspect.isclass(getattr(importlib.import_module(module), name))
 
 
 def documented(docstring: str, sections: tuple[str, ...]) -> set[str]:

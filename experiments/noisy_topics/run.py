@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet import GibbsLDA, PrivateLDA
-from discreet.report.plain_words import overall
+from discreet.report.wording import overall
 
 HERE = Path(__file__).parent
 CHOOSING = ("planted apart", "planted mixed", "kos", "reuters21578")

@@ -35,7 +35,7 @@ from discreet.evaluate import coherence_npmi, completion_perplexity, transductiv
 from discreet.privacy import SecureStream, noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
-from discreet.privacy.one_cell import OneCellBound
+from discreet.privacy.row_sums import OneCellBound
 
 HERE = Path(__file__).resolve().parent
 N_TOPICS, ALPHA, BETA, DELTA = 50, 1.0, 0.01, 1e-6

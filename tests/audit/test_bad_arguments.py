@@ -14,8 +14,8 @@ from discreet.audit import (
     lira,
     mu_lower_bound,
     one_run_audit,
-    one_run_p_value,
 )
+from discreet.audit.one_run import one_run_p_value
 from discreet.errors import CorpusError, ParameterError
 
 N, WORDS = 40, 30

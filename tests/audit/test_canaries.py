@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.audit import make_canaries
+from discreet.audit.canary_run import make_canaries
 from discreet.errors import ParameterError
 
 

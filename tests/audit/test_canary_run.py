@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import PrivateLDA, VariationalLDA
-from discreet.audit import one_run_audit, one_run_bound, score_canaries
+from discreet.audit import one_run_audit, one_run_bound
+from discreet.audit.canary_run import score_canaries
 from discreet.errors import ParameterError
-from discreet.lda import query_statistic
+from discreet.lda._fold_in import query_statistic
 
 RUNS = 400
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.naive import audit as naive
 
-from discreet.audit import one_run_bound, one_run_p_value
+from discreet.audit import one_run_bound
+from discreet.audit.one_run import one_run_p_value
 from discreet.errors import ParameterError
 
 

@@ -7,14 +7,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 from tests.naive import audit as naive
 
-from discreet.audit import (
-    AuditReport,
-    one_run,
-    one_run_audit,
-    one_run_bound,
-    one_run_curve_p_value,
-    one_run_mu_bound,
-)
+from discreet.audit import AuditReport, one_run, one_run_audit, one_run_bound
+from discreet.audit.one_run import one_run_curve_p_value, one_run_mu_bound
 from discreet.errors import ParameterError
 from discreet.privacy import gdp_epsilon
 

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.audit.shadows import draw_halves, train_statistics
 from discreet.errors import ParameterError
-from discreet.lda import query_statistic
+from discreet.lda._fold_in import query_statistic
 
 SEEDS = [5, 6, 7, 8]
 

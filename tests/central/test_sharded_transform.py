@@ -8,7 +8,8 @@ from tests.clusters import local_cluster
 from discreet import Corpus, CorpusError, PrivateLDA
 from discreet.corpus import ShardedCorpus, write_shards
 from discreet.engines import DaskEngine, ProcessEngine
-from discreet.lda import fold_in, fold_in_shards
+from discreet.lda import fold_in
+from discreet.lda._fold_in import fold_in_shards
 
 TOPICS = np.random.default_rng(3).dirichlet(np.full(V, 0.1), 3)
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from discreet import PrivateLDA
 from discreet.central.forecast import Structure, structure
 from discreet.errors import WeakForecastWarning
-from discreet.report.plain_words import forecast_told, questions, weak_verdict
+from discreet.report.wording import forecast_told, questions, weak_verdict
 
 V, K = 240, 6
 

@@ -27,7 +27,8 @@ class Listener(event.Listener):
 event.register("numba:compile", Listener())
 from discreet.central import PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
 from discreet.corpus import Corpus
-from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
+from discreet.lda import GibbsLDA, VariationalLDA, fold_in
+from discreet.lda._fold_in import query_statistic
 rng = np.random.default_rng(1)
 counts = rng.poisson(0.5, (70, 55)).astype(np.int32)
 words = [f"w{i}" for i in range(55)]

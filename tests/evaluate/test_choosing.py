@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from discreet import PrivateLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.evaluate import TopicNumbers, choose_n_topics, completion_perplexity, diversity, unigram
-from discreet.evaluate.choosing import round_steps
+from discreet.evaluate import choose_n_topics, completion_perplexity, diversity, unigram
+from discreet.evaluate.choosing import TopicNumbers, round_steps
 from discreet.lda import GibbsLDA
 
 CANDIDATES = (2, 4, 8, 16)

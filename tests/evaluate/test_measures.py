@@ -17,13 +17,13 @@ from discreet.evaluate import (
     coherence_umass,
     completion_perplexity,
     diversity,
-    hellinger,
     topic_coherences_npmi,
     topic_coherences_umass,
     topic_match,
     transductive_perplexity,
     unigram,
 )
+from discreet.evaluate.topics import hellinger
 
 
 def problem(n_topics=5, n_words=30, n_documents=60, seed=0):

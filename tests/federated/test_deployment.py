@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.federated import vocabulary_digest
+from discreet.federated.account import vocabulary_digest
 from discreet.privacy import Ledger
 
 pytest.importorskip("flwr", reason="needs the extra `federated`")
@@ -32,7 +32,7 @@ app = make_server_app(SETTINGS, lambda state: np.save({out!r}, state.topic_word)
 """
 CLIENT = """
 import scipy.sparse as sp
-from discreet.federated import vocabulary_digest
+from discreet.federated.account import vocabulary_digest
 from discreet.federated.flower import make_client_app
 from discreet.privacy import Ledger
 

@@ -13,7 +13,6 @@ from tests.naive.federated import slow_contributions
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.federated import (
     Account,
-    Update,
     agreed_terms,
     client_update,
     fit_state,
@@ -23,6 +22,7 @@ from discreet.federated import (
     server_step,
 )
 from discreet.federated.federated_lda import make_ledger, make_release
+from discreet.federated.rounds import Update
 from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.sum_round import contributions, without_conflicts
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes

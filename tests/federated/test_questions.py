@@ -28,9 +28,9 @@ from discreet.federated import (
     load_state,
     save_state,
     server_step,
-    vocabulary_digest,
 )
 from discreet.federated import question_round as questions
+from discreet.federated.account import vocabulary_digest
 from discreet.federated.federated_lda import make_ledger, make_release
 from discreet.federated.silo import Silo
 from discreet.federated.state import MESSAGES, VECTOR
@@ -539,7 +539,7 @@ def test_a_silo_that_is_started_anew_takes_part_again(stopped, tmp_path):
 
 
 def questions_update(client, answer):
-    from discreet.federated import Update
+    from discreet.federated.rounds import Update
 
     return Update(client, answer["round"], read_values(answer["values"]))
 

@@ -6,15 +6,8 @@ import scipy.sparse as sp
 from tests.naive.federated import slow_agreed_key, slow_own_key
 
 from discreet.errors import PrivacyError
-from discreet.federated import (
-    Account,
-    Update,
-    client_update,
-    init_server,
-    server_step,
-    sum_round,
-    vocabulary_digest,
-)
+from discreet.federated import Account, client_update, init_server, server_step, sum_round
+from discreet.federated.account import vocabulary_digest
 from discreet.federated.masks import masker as masker_module
 from discreet.federated.masks.keys import (
     ORDER,
@@ -28,6 +21,7 @@ from discreet.federated.masks.keys import (
     write_point,
 )
 from discreet.federated.masks.masker import Masker, agreed_key, expand, own_key, pair_key, roster_digest
+from discreet.federated.rounds import Update
 from discreet.federated.silo import Silo
 from discreet.federated.state import agreed_terms
 from discreet.federated.wire import account_json, read_account, read_values, state_bytes

@@ -15,9 +15,8 @@ from discreet.federated import (
     fit_state,
     init_server,
     server_step,
-    vocabulary_digest,
 )
-from discreet.federated.account import UNITS
+from discreet.federated.account import UNITS, vocabulary_digest
 from discreet.federated.federated_lda import make_ledger
 from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.wire import account_json, read_account

@@ -11,8 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.errors import CorpusError, PrivacyError
-from discreet.federated import Update, init_server, server_step, vocabulary_digest
+from discreet.federated import init_server, server_step
 from discreet.federated import silo as silo_module
+from discreet.federated.account import vocabulary_digest
+from discreet.federated.rounds import Update
 from discreet.federated.silo import Silo, _reply, serve
 from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.sum_round import Sum, contributions

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.masks.shared_noise import add_share, check_tolerated, share_of_noise
+from discreet.federated.masks.masker import add_share, check_tolerated, share_of_noise
 from discreet.privacy import SecureStream
 
 

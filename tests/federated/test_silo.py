@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from discreet.cli.app import run
 from discreet.cli.commands.silo import _ask as ask_on_terminal
 from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated import Update, fit_state, init_server, server_step, vocabulary_digest
+from discreet.federated import fit_state, init_server, server_step
+from discreet.federated.account import vocabulary_digest
+from discreet.federated.rounds import Update
 from discreet.federated.silo import Silo, _reply, digest_of, package_digest, read_tasks, until_next_beat
 from discreet.federated.wire import read_values, state_bytes
 from discreet.privacy import Ledger

@@ -9,7 +9,8 @@ from tests.naive import lda as naive
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import fold_in, log_likelihood, query_statistic
+from discreet.lda import fold_in
+from discreet.lda._fold_in import log_likelihood, query_statistic
 
 
 def problem(n_topics=6, n_words=40, n_documents=30, seed=0):

@@ -11,15 +11,15 @@ from tests.naive import whole_document as naive
 from discreet import Corpus, Release, WholeDocumentLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, WeakForecastWarning
 from discreet.lda import questions
-from discreet.local import CodebookChannel, CodebookReport, Question, read_codebook_reports, write_reports
+from discreet.local import CodebookChannel, read_codebook_reports, write_reports
 from discreet.local.whole_document import estimator
 from discreet.local.whole_document.estimator import LEAST_STRENGTH
-from discreet.local.whole_document.questions import question_of, thresholds
+from discreet.local.whole_document.questions import CodebookReport, Question, question_of, thresholds
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy import SecureStream
 from discreet.report.card import card
 from discreet.report.page import report as page
-from discreet.report.plain_words import weak_verdict
+from discreet.report.wording import weak_verdict
 
 # Models of few clients; a test of its own asks for the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:Learnability. weak")

@@ -13,15 +13,8 @@ from tests.local.at_once import at_once
 
 from discreet import WholeDocumentLDA
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.local import (
-    BitChannel,
-    CodebookChannel,
-    CodebookReport,
-    PublishedQuestion,
-    Question,
-    ReportMemo,
-)
-from discreet.local.whole_document.questions import question_of, thresholds
+from discreet.local import BitChannel, CodebookChannel, PublishedQuestion, ReportMemo
+from discreet.local.whole_document.questions import CodebookReport, Question, question_of, thresholds
 from discreet.privacy import SecureStream
 
 VECTORS = json.loads(whole_document_vectors.PATH.read_text())

@@ -27,13 +27,13 @@ from discreet.errors import CorpusError, ParameterError, WeakForecastWarning
 from discreet.local import (
     CodebookChannel,
     PublishedQuestion,
-    Question,
     ReportMemo,
     amplify_by_shuffling,
     read_codebook_reports,
     write_reports,
 )
 from discreet.local.whole_document.course import Course
+from discreet.local.whole_document.questions import Question
 from discreet.privacy import SecureStream
 
 pytest.importorskip("uvicorn", reason="needs the extra collector")

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.naive import accounting as naive
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy.accounting import accountants_2016 as historic
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.calibration import epsilon_for, moments_2016_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
 from discreet.privacy.accounting.totals import composed_epsilon
 
@@ -93,12 +92,12 @@ def test_one_sampled_round_is_the_definition(noise):
 
 def test_moments_of_2016_are_the_definition():
     for order in (1, 4, 9):
-        one = historic.moments_2016_epsilon(1.24, 1.0, 0.05, 1)
+        one = moments_2016_epsilon(1.24, 1.0, 0.05, 1)
         assert one > 0
         delta = 1e-4
         direct = (20 * naive.moments_2016(1.24, 0.05, order) - math.log(delta)) / order
-        assert historic.moments_2016_epsilon(1.24, delta, 0.05, 20) <= direct * (1 + 1e-9)
-    assert historic.moments_2016_epsilon(1.0, 1e-6, 1.0, 1) == math.inf
+        assert moments_2016_epsilon(1.24, delta, 0.05, 20) <= direct * (1 + 1e-9)
+    assert moments_2016_epsilon(1.0, 1e-6, 1.0, 1) == math.inf
 
 
 def test_prv_accountant_agrees():

@@ -20,7 +20,6 @@ from discreet.privacy import (
     GaussianMechanism,
     LaplaceMechanism,
     Ledger,
-    OneCellBound,
     SecureStream,
     SharedGaussian,
     events,
@@ -28,6 +27,7 @@ from discreet.privacy import (
     sum_rows,
 )
 from discreet.privacy.noisy_max import NoisyMax
+from discreet.privacy.row_sums import OneCellBound
 
 ROOT = Path(discreet.__file__).parent
 NOISE = noise_multiplier_for(1.0, 1e-6)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import Bound, BoundedSum, LaplaceMechanism, Ledger, OneCellBound, SecureStream
+from discreet.privacy import Bound, BoundedSum, LaplaceMechanism, Ledger, SecureStream
 from discreet.privacy.accounting import events
+from discreet.privacy.row_sums import OneCellBound
 
 
 def test_sensitivities_are_those_of_a_move_between_cells():

@@ -16,8 +16,8 @@ from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 from discreet.report.page import report
-from discreet.report.plain_words import forecast_told, mostly_noise, noise_share, questions, told
 from discreet.report.svg import MOST_TOPICS, similarity_svg
+from discreet.report.wording import forecast_told, mostly_noise, noise_share, questions, told
 
 WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
 

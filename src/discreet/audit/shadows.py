@@ -1,8 +1,8 @@
 r"""Shadow models: how models look that did, and did not, see each document.
 
-:math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is
-in exactly :math:`N/2` of them. Of each model only a statistic of every document is kept: :math:`\zeta(\Phi, d)`
-(:func:`discreet.lda.query_statistic`), or one of its mixture (:func:`discreet.audit.mixture_attacks.of_mixture`).
+:math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is in
+exactly :math:`N/2` of them. Of each model only a statistic of every document is kept: :math:`\zeta(\Phi, d)`
+(:func:`discreet.audit.query_statistic`), or one of its mixture (:func:`discreet.audit.mixture_attacks.of_mixture`).
 
 Topics are mixed with :data:`FLOOR` of the uniform distribution first. Without that, a single word that no
 topic can produce would make the statistic infinite.
@@ -32,7 +32,8 @@ from discreet._base.threads import count_threads, share_out
 from discreet.audit.mixture_attacks import of_mixture
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError
-from discreet.lda import fold_in, query_statistic
+from discreet.lda import fold_in
+from discreet.lda._fold_in import query_statistic
 
 __all__ = ["FLOOR", "Statistic", "Train", "draw_halves", "train_statistics"]
 

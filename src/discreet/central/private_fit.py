@@ -31,7 +31,8 @@ from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
 from discreet.errors import CorpusError
-from discreet.lda import fold_in, log_likelihood
+from discreet.lda import fold_in
+from discreet.lda._fold_in import log_likelihood
 from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.bound import Bound
 from discreet.privacy.ledger.ledger import Ledger, Reservation

@@ -19,9 +19,8 @@ from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease
 from discreet.report.comparison import Comparison
-from discreet.report.plain_words import mostly_noise
-from discreet.report.plain_words import told as noise_told
-from discreet.report.wording import shown
+from discreet.report.wording import mostly_noise, shown
+from discreet.report.wording import told as noise_told
 
 __all__ = [
     "SEEDED",

@@ -11,40 +11,36 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.evaluate.choosing import TopicNumbers, choose_n_topics
-    from discreet.evaluate.classification import ClassificationReport, classification_report
-    from discreet.evaluate.perplexity import (
+    from discreet.evaluate.choosing import choose_n_topics
+    from discreet.evaluate.held_out import (
+        classification_report,
         completion_perplexity,
         public_topics,
         transductive_perplexity,
         unigram,
     )
     from discreet.evaluate.topics import (
-        TopicMatch,
         coherence_npmi,
         coherence_umass,
         diversity,
-        hellinger,
         topic_coherences_npmi,
         topic_coherences_umass,
         topic_match,
     )
 
 _HOMES = {
-    "discreet.evaluate.choosing": ("TopicNumbers", "choose_n_topics"),
-    "discreet.evaluate.classification": ("ClassificationReport", "classification_report"),
-    "discreet.evaluate.perplexity": (
+    "discreet.evaluate.choosing": ("choose_n_topics",),
+    "discreet.evaluate.held_out": (
+        "classification_report",
         "completion_perplexity",
         "public_topics",
         "transductive_perplexity",
         "unigram",
     ),
     "discreet.evaluate.topics": (
-        "TopicMatch",
         "coherence_npmi",
         "coherence_umass",
         "diversity",
-        "hellinger",
         "topic_coherences_npmi",
         "topic_coherences_umass",
         "topic_match",
@@ -52,16 +48,12 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClassificationReport",
-    "TopicMatch",
-    "TopicNumbers",
     "choose_n_topics",
     "classification_report",
     "coherence_npmi",
     "coherence_umass",
     "completion_perplexity",
     "diversity",
-    "hellinger",
     "public_topics",
     "topic_coherences_npmi",
     "topic_coherences_umass",

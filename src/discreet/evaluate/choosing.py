@@ -40,7 +40,7 @@ from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, whole
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
-from discreet.evaluate.perplexity import completion_perplexity, unigram
+from discreet.evaluate.held_out import completion_perplexity, unigram
 from discreet.evaluate.topics import coherence_npmi, diversity
 
 __all__ = ["TopicNumbers", "choose_n_topics", "round_steps"]

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.federated.account import Account, vocabulary_digest
+    from discreet.federated.account import Account
     from discreet.federated.federated_lda import FederatedLDA
-    from discreet.federated.masks.masker import Masker
-    from discreet.federated.pair_round import PairResponse, public_noise, response_probability
-    from discreet.federated.rounds import Update, client_update, fit_state, init_server, server_step
+    from discreet.federated.rounds import client_update, fit_state, init_server, server_step
     from discreet.federated.state import State, agreed_terms
     from discreet.federated.wire import load_state, save_state
 
 _HOMES = {
-    "discreet.federated.account": ("Account", "vocabulary_digest"),
+    "discreet.federated.account": ("Account",),
     "discreet.federated.federated_lda": ("FederatedLDA",),
-    "discreet.federated.pair_round": ("PairResponse", "public_noise", "response_probability"),
-    "discreet.federated.rounds": ("Update", "client_update", "fit_state", "init_server", "server_step"),
-    "discreet.federated.masks.masker": ("Masker",),
+    "discreet.federated.rounds": ("client_update", "fit_state", "init_server", "server_step"),
     "discreet.federated.state": ("State", "agreed_terms"),
     "discreet.federated.wire": ("load_state", "save_state"),
 }
@@ -29,20 +25,14 @@ _HOMES = {
 __all__ = [
     "Account",
     "FederatedLDA",
-    "Masker",
-    "PairResponse",
     "State",
-    "Update",
     "agreed_terms",
     "client_update",
     "fit_state",
     "init_server",
     "load_state",
-    "public_noise",
-    "response_probability",
     "save_state",
     "server_step",
-    "vocabulary_digest",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.federated", _HOMES)

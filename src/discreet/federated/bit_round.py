@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.state import State
 from discreet.lda.moments.learn import Reports, learn_topics
-from discreet.lda.moments.moments import Moments, read_bits
-from discreet.lda.moments.packed import pack_bits, packed_width, stray_bits
+from discreet.lda.moments.moments import Moments, pack_bits, packed_width, read_bits, stray_bits
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream

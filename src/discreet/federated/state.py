@@ -26,8 +26,7 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
-from discreet.federated.masks.masker import MOST_SILOS
-from discreet.federated.masks.shared_noise import check_tolerated
+from discreet.federated.masks.masker import MOST_SILOS, check_tolerated
 
 __all__ = [
     "MECHANISMS",

@@ -3,7 +3,7 @@ r"""Six messages for one sum: presences and pairs of all silos' documents, under
 A document with l different words adds three vectors to three sums, each of L2 norm at most 1 on a lattice of
 :math:`2^{-18}`: the number 1; :math:`\lfloor 2^{18} / \sqrt l \rfloor` for each of its words; and
 :math:`\lfloor 2^{18} / \sqrt{l (l - 1) / 2} \rfloor` for each pair of them. A silo adds these over its documents, adds
-its share of the noise (:mod:`~discreet.federated.masks.shared_noise`) and sends the sum under masks
+its share of the noise (:mod:`~discreet.federated.masks.masker`) and sends the sum under masks
 (:mod:`~discreet.federated.masks.masker`). The server learns the sum over silos and fits topics to it.
 
 === ============================== ========================== ==========================================
@@ -29,7 +29,7 @@ from them. *Sensitivity*: 1 in L2 for each, because :math:`n \lfloor 2^{18} / \s
 numbers. *Event*: one Gaussian event of noise multiplier z, of whose precision the three use shares that add up to 1.
 *Against whom*: the server, with up to ``tolerated`` silos in league (fewer by those that are missing); and, with
 ``silos_see_result``, any ``tolerated`` + 1 silos that see the result, who know their own noise (proof in
-:mod:`~discreet.federated.masks.shared_noise`). A server that lies decides who is missing: against it, one silo in
+:mod:`~discreet.federated.masks.masker`). A server that lies decides who is missing: against it, one silo in
 league, or none without ``silos_see_result`` (proof in :mod:`~discreet.federated.masks.masker`). Where each silo brings
 all the noise: against everyone.
 
@@ -52,8 +52,16 @@ from numpy.typing import NDArray
 from discreet.errors import CorpusError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.masks.keys import SHARE_BYTES, hello_bytes, is_proved_hello, twins
-from discreet.federated.masks.masker import BOX_BYTES, VOUCHER_BYTES, Masker, unmask
-from discreet.federated.masks.shared_noise import KEPT_BACK, add_share, share_of_noise, shares_counted_on
+from discreet.federated.masks.masker import (
+    BOX_BYTES,
+    KEPT_BACK,
+    VOUCHER_BYTES,
+    Masker,
+    add_share,
+    share_of_noise,
+    shares_counted_on,
+    unmask,
+)
 from discreet.federated.state import VECTOR, State, terms_bytes
 from discreet.lda.moments.estimates import SHARES, moments_of_sums
 from discreet.lda.moments.learn import learn_topics

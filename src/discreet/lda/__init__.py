@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.lda._fold_in import fold_in, fold_in_shards, log_likelihood, query_statistic
+    from discreet.lda._fold_in import fold_in
     from discreet.lda.gibbs.estimator import GibbsLDA
     from discreet.lda.variational.estimator import VariationalLDA
 
 _HOMES = {
-    "discreet.lda._fold_in": ("fold_in", "fold_in_shards", "log_likelihood", "query_statistic"),
+    "discreet.lda._fold_in": ("fold_in",),
     "discreet.lda.gibbs.estimator": ("GibbsLDA",),
     "discreet.lda.variational.estimator": ("VariationalLDA",),
 }
 
-__all__ = ["GibbsLDA", "VariationalLDA", "fold_in", "fold_in_shards", "log_likelihood", "query_statistic"]
+__all__ = [
+    "GibbsLDA",
+    "VariationalLDA",
+    "fold_in",
+]
 
 __getattr__, __dir__ = lazy_names("discreet.lda", _HOMES)

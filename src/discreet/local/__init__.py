@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from discreet.local.streaming_local_lda import StreamingLocalLDA
     from discreet.local.whole_document.codebook import CodebookChannel
     from discreet.local.whole_document.estimator import WholeDocumentLDA
-    from discreet.local.whole_document.questions import (
-        CodebookReport,
-        PublishedQuestion,
-        Question,
-        read_codebook_reports,
-    )
+    from discreet.local.whole_document.questions import PublishedQuestion, read_codebook_reports
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
 
@@ -32,23 +27,19 @@ _HOMES = {
     "discreet.local.memo": ("ReportMemo",),
     "discreet.local.shuffling": ("amplify_by_shuffling", "shuffled_course"),
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
+    "discreet.local.whole_document.codebook": ("CodebookChannel",),
     "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
-    "discreet.local.whole_document.questions": (
-        *("CodebookReport", "PublishedQuestion", "Question", "read_codebook_reports"),
-    ),
+    "discreet.local.whole_document.questions": ("PublishedQuestion", "read_codebook_reports"),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
     "discreet.privacy.bit_channel": ("BitChannel",),
-    "discreet.local.whole_document.codebook": ("CodebookChannel",),
 }
 
 __all__ = [
     "BitChannel",
     "CodebookChannel",
-    "CodebookReport",
     "LocalLDA",
     "Moments",
     "PublishedQuestion",
-    "Question",
     "Report",
     "ReportMemo",
     "StreamingLocalLDA",

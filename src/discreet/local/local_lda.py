@@ -42,8 +42,7 @@ from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates
 from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
-from discreet.lda.moments.moments import Moments, read_bits
-from discreet.lda.moments.packed import packed_width
+from discreet.lda.moments.moments import Moments, packed_width, read_bits
 from discreet.local.reconstruct import rebuild
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitGuarantees, losses_of_bits

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from discreet._base.files import write_file
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.packed import pack_bits, packed_width, stray_bits, unpack_bits
+from discreet.lda.moments.moments import pack_bits, packed_width, stray_bits, unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["HEADER_BYTES", "NUMBER", "Report", "read_reports", "vocabulary_digest", "write_reports"]

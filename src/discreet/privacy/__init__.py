@@ -10,66 +10,54 @@ from discreet._base.lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
     from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
-    from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
+    from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
     from discreet.privacy.accounting.explain import explain_budget
-    from discreet.privacy.accounting.totals import Cost, composed_epsilon
+    from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.battery.battery import check_private_estimator
-    from discreet.privacy.bit_channel import BitChannel, BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
-    from discreet.privacy.ledger.ledger import Ledger, Reservation
+    from discreet.privacy.ledger.ledger import Ledger
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, SharedGaussian
-    from discreet.privacy.noise.bernoulli import bernoulli
+    from discreet.privacy.noise import bernoulli
     from discreet.privacy.noise.gaussian import rounded_gaussian
     from discreet.privacy.noise.laplace import discrete_laplace
     from discreet.privacy.noise.stream import SecureStream
-    from discreet.privacy.one_cell import OneCellBound
     from discreet.privacy.row_sums import sum_rows
-    from discreet.privacy.units import Guarantee, check_delta, check_epsilon
+    from discreet.privacy.units import Guarantee
 
 _HOMES = {
     "discreet.privacy.accounting.calibration": ("epsilon_for", "noise_multiplier_for"),
-    "discreet.privacy.accounting.curves": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
-    "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon"),
+    "discreet.privacy.accounting.curves": ("gdp_epsilon", "gdp_mu"),
     "discreet.privacy.accounting.events": ("events",),
     "discreet.privacy.accounting.explain": ("explain_budget",),
-    "discreet.privacy.bit_channel": ("BitChannel", "BitGuarantees"),
+    "discreet.privacy.accounting.totals": ("composed_epsilon",),
+    "discreet.privacy.battery.battery": ("check_private_estimator",),
     "discreet.privacy.bound": ("Bound", "BoundedSum"),
-    "discreet.privacy.one_cell": ("OneCellBound",),
-    "discreet.privacy.ledger.ledger": ("Ledger", "Reservation"),
+    "discreet.privacy.ledger.ledger": ("Ledger",),
     "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism", "SharedGaussian"),
     "discreet.privacy.noise.bernoulli": ("bernoulli",),
     "discreet.privacy.noise.gaussian": ("rounded_gaussian",),
     "discreet.privacy.noise.laplace": ("discrete_laplace",),
     "discreet.privacy.noise.stream": ("SecureStream",),
     "discreet.privacy.row_sums": ("sum_rows",),
-    "discreet.privacy.battery.battery": ("check_private_estimator",),
-    "discreet.privacy.units": ("Guarantee", "check_delta", "check_epsilon"),
+    "discreet.privacy.units": ("Guarantee",),
 }
 
 __all__ = [
-    "BitChannel",
-    "BitGuarantees",
     "Bound",
     "BoundedSum",
-    "Cost",
     "GaussianMechanism",
     "Guarantee",
     "LaplaceMechanism",
     "Ledger",
-    "OneCellBound",
-    "Reservation",
     "SecureStream",
     "SharedGaussian",
     "bernoulli",
-    "check_delta",
-    "check_epsilon",
     "check_private_estimator",
     "composed_epsilon",
     "discrete_laplace",
     "epsilon_for",
     "events",
     "explain_budget",
-    "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
     "noise_multiplier_for",

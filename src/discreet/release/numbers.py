@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 _fit_card = later("discreet.report.card", "fit_card")
-_numbers_html = later("discreet.report.notebook", "numbers_html")
+_numbers_html = later("discreet.report.page", "numbers_html")
 
 #: What a setting can be.
 Scalar = str | int | float | bool

@@ -48,7 +48,7 @@ __all__ = ["STANDARD_DEVIATIONS", "Release", "ReleasedTopics", "topic_columns"]
 #: How a release is shown: by rooms above this one.
 _card = later("discreet.report.card", "card")
 _report = later("discreet.report.page", "report")
-_release_html = later("discreet.report.notebook", "release_html")
+_release_html = later("discreet.report.page", "release_html")
 _roc_svg = later("discreet.audit", "roc_svg")
 
 #: Above the noise is what is larger than this many of its standard deviations.
@@ -232,7 +232,7 @@ class Release(Promised):
 
         Words of the shards that the release does not know are left out.
         """
-        from discreet.lda import fold_in_shards
+        from discreet.lda._fold_in import fold_in_shards
 
         prior, words = self.doc_topic_prior, self.vocabulary
         return fold_in_shards(

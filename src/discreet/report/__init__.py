@@ -6,13 +6,13 @@ from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.report import export
-    from discreet.report.comparison import Comparison
 
 _HOMES = {
-    "discreet.report.comparison": ("Comparison",),
     "discreet.report.export": ("export",),
 }
 
-__all__ = ["Comparison", "export"]
+__all__ = [
+    "export",
+]
 
 __getattr__, __dir__ = lazy_names("discreet.report", _HOMES)

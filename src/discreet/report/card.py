@@ -18,11 +18,11 @@ from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import Release
-from discreet.report.plain_words import forecast_told
 from discreet.report.wording import (
     NOT_REVIEWED,
     TOPICS_NOT_REVIEWED,
     epsilon_shown,
+    forecast_told,
     promised,
     reports_counted,
     settings_told,

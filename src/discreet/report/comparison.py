@@ -40,8 +40,7 @@ from discreet.privacy.units import round_up
 from discreet.release.numbers import mark_of
 from discreet.release.release import Release
 from discreet.report.page import content_hash, list_words, part, template
-from discreet.report.plain_words import mostly_noise, noise_share, overall
-from discreet.report.wording import epsilon_shown, shown
+from discreet.report.wording import epsilon_shown, mostly_noise, noise_share, overall, shown
 
 __all__ = ["Comparison", "Pair", "compare", "comparison_page"]
 

@@ -20,6 +20,8 @@ whole and cut short; at 1, by probability, where the release does not tell n and
 A word stands above the noise where its probability is more than twice the standard deviation of the privacy
 noise in its cell.
 
+A notebook shows less (:func:`release_html`, :func:`numbers_html`): what is promised, whether it may leave, and topics.
+
 References
 ----------
 Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", ILLVI 2014.
@@ -39,6 +41,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from discreet._base.display import facts_html, table_html
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
@@ -46,26 +49,41 @@ from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release import details
 from discreet.release.files import clean
-from discreet.release.numbers import FitRelease
+from discreet.release.numbers import FitRelease, NumbersRelease
+from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report import svg as topic_map
-from discreet.report.plain_words import because, forecast_told, mostly_noise, questions
-from discreet.report.plain_words import told as noise_told
 from discreet.report.svg import similarity_svg
 from discreet.report.wording import (
     NOT_REVIEWED,
+    because,
     epsilon_shown,
+    forecast_told,
+    mostly_noise,
+    questions,
     reports_counted,
     settings_told,
     shown,
     text_covered,
     words_origin,
 )
+from discreet.report.wording import told as noise_told
+
+__all__ = [
+    "LISTED",
+    "Listing",
+    "content_hash",
+    "list_words",
+    "numbers_html",
+    "part",
+    "release_html",
+    "report",
+    "starting_place",
+    "template",
+]
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
-
-__all__ = ["LISTED", "Listing", "content_hash", "list_words", "part", "report", "starting_place", "template"]
 
 
 @cache
@@ -519,3 +537,78 @@ def _percent(share: float) -> str:
         return "<0.001\u202f%"
     digits = 3 if value < 0.1 else 2 if value < 10 else 1
     return f"{value:.{digits}f}\u202f%"
+
+
+_WORDS = 8
+#: In the place of the words of a model without privacy: a notebook is saved with what it shows.
+ASK = "not private: top_words() tells them"
+
+
+def release_html(release: Release) -> str:
+    """Return the release as HTML for a notebook."""
+    topics, words = release.topic_word.shape
+    promise = release.promise
+    weight = release.topic_weight
+    noisy = mostly_noise(release)
+    order: list[int] = list(range(topics)) if weight is None else (-weight).argsort(kind="stable").tolist()
+    private = math.isfinite(promise.epsilon)
+    first = release.top_words(_WORDS) if private else [[ASK] for _ in range(topics)]
+    names = [
+        "mostly noise" if noise else "" if name is None else shown(name)
+        for name, noise in zip(release.topic_names, noisy.tolist(), strict=True)
+    ]
+    rows = [
+        (
+            str(topic),
+            "" if weight is None else f"{100 * weight[topic]:.1f} %",
+            *([names[topic]] if any(names) else []),
+            " ".join(map(shown, first[topic])),
+        )
+        for topic in sorted(order, key=lambda topic: bool(noisy[topic]))
+    ]
+    head = ("topic", "share", "name", "words") if any(names) else ("topic", "share", "words")
+    facts = [
+        (
+            "promise",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
+        ),
+        ("noise", release.determinism),
+        ("words", words_origin(release)),
+        ("review", release.review or NOT_REVIEWED),
+        *((details.DETAILS[name], text) for name, text in release.details.items() if name != "title"),
+    ]
+    title = release.details.get("title", "Release")
+    return facts_html(
+        f"{title}: {topics} topics, {words} words",
+        facts,
+        table_html(head, rows),
+    )
+
+
+def numbers_html(release: NumbersRelease) -> str:
+    """Return shares of topics in groups, or how well topics fit, as HTML for a notebook."""
+    promise = release.promise
+    facts = [
+        (
+            "promise",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
+        ),
+        ("noise", release.determinism),
+    ]
+    if isinstance(release, FitRelease):
+        low, high = release.interval()
+        gain = f"{release.gain:.4f} nats a token over word frequencies ({low:.4f} to {high:.4f}, 95 %)"
+        said = [
+            ("gain", gain),
+            (f"number of {plural(promise.called)}", f"about {max(release.n_units, 0):,.0f}"),
+        ]
+        return facts_html("How well topics fit", [*facts, *said])
+    assert isinstance(release, PrevalenceRelease)
+    shares = release.shares().share
+    head = ("group", f"{plural(promise.called)}, about", *map(shown, release.topics))
+    rows = [
+        (shown(group), f"{max(size, 0.0):,.0f}", *(f"{100 * share:.1f} %" for share in row))
+        for group, size, row in zip(release.groups, release.n_units.tolist(), shares.tolist(), strict=True)
+    ]
+    size = f"Shares of {len(release.topics)} topics in {len(release.groups)} groups"
+    return facts_html(size, facts, table_html(head, rows))

@@ -1,28 +1,65 @@
-"""How words and numbers of a release are shown to people, wherever they come from."""
+r"""What is said to people about a release: its words and numbers, what a privacy officer asks, which topics are noise.
+
+The questions of a privacy officer, with the answers that a release holds, are the first page of the report. Which
+topics are mostly noise is judged from the release alone.
+
+A topic is one because of the words that it has more often than all texts together: by :math:`e_{kw} = (p(w|k) -
+p(w))_+`. Take the twenty words where that is largest. The topic is called mostly noise where the standard deviations of
+their noise add up to at least half of it, :math:`\sum s_{kw} \ge \frac12 \sum e_{kw}`: on average these words stand
+at most two standard deviations above the texts. Words further down do not count: the noise that is told is that of
+estimates before they were denoised, which took it away there.
+
+Topics that nobody denoised (word-level ones, and ``denoise="zero"``) are not shrunk, so that noise alone makes its
+largest twenty of thousands stand out by more than that. For them the sum goes over all words: noise alone, around the
+same frequencies, would show :math:`\sum_w E[(s_{kw} Z)_+] = \sum_w s_{kw} / \sqrt{2 \pi}`, and where that is 0.7 of
+what there is, or more, the topic is called mostly noise.
+
+How often this is wrong, beside what it replaced, is measured by ``experiments/noisy_topics/run.py``, against texts
+that the fits never saw; docs/research/forecast.md has the table. It is no test with an error rate, and cannot see noise
+that training followed from its start on and confirmed round after round: the numbers released last do not tell it.
+
+References
+----------
+Ponomareva and others, "How to DP-fy ML", JAIR 77 (2023), doi:10.1613/jair.1.14649: what epsilons are called.
+Desfontaines, "A list of real-world uses of differential privacy", https://desfontain.es/blog/real-world-differential-privacy.html.
+"""
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet._base.validate import is_whole
 from discreet.central.forecast import share_of_text
-from discreet.privacy.accounting.explain import found_at_most
+from discreet.privacy.accounting.explain import attack_risk_of, found_at_most
 from discreet.privacy.units import plural, round_up
 from discreet.release.files import clean
-from discreet.release.numbers import Promised
+from discreet.release.numbers import FitRelease, Promised
 from discreet.release.release import Release
 
 __all__ = [
     "NOT_REVIEWED",
     "TOPICS_NOT_REVIEWED",
+    "apart_told",
+    "because",
     "epsilon_shown",
     "for_spreadsheet",
+    "forecast_told",
+    "mostly_noise",
+    "noise_share",
+    "overall",
     "promised",
+    "questions",
     "reports_counted",
     "settings_told",
     "shown",
     "text_covered",
+    "told",
+    "weak_verdict",
     "words_origin",
 ]
 
@@ -150,3 +187,275 @@ def settings_told(release: Promised) -> dict[str, Any]:
     if promise.unit_name and told.get("privacy_unit") == promise.privacy_unit:
         told["privacy_unit"] = f"{promise.privacy_unit}: one {promise.called}"
     return told
+
+
+_WORDS, _MOSTLY = 20, 0.5
+_MOSTLY_RAW = 0.7
+#: Verdicts of a forecast that promise little, as it writes them.
+_WEAK = ("too few words", "no topics", "mostly noise", "weak", "little of the text")
+#: Nats a token, about 5 % of perplexity.
+_HARDLY = 0.05
+
+
+def noise_share(release: Release) -> NDArray[np.float64] | None:
+    """Return the noise of the words that set each topic apart most, beside what sets them apart; None if not told.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+        Sum of standard deviations over sum of excess, of twenty words. Not negative; may exceed 1.
+    """
+    noise = release.topic_word_noise
+    if noise is None:
+        return None
+    excess = _excess(release)
+    most = np.argsort(-excess, axis=1, kind="stable")[:, :_WORDS]
+    apart, deviations = (np.take_along_axis(array, most, axis=1).sum(1) for array in (excess, noise))
+    return deviations / np.maximum(apart, 1e-12)
+
+
+def overall(release: Release) -> NDArray[np.float64]:
+    """Return how much of all texts each word is, shape (n_words,)."""
+    if release.word_weight is not None:
+        return release.word_weight
+    weight = release.topic_weight
+    return release.topic_word.mean(0) if weight is None else weight @ release.topic_word
+
+
+def mostly_noise(release: Release) -> NDArray[np.bool_]:
+    """Return which topics are mostly noise; none of a single topic, or where the noise is not told."""
+    share, noise = noise_share(release), release.topic_word_noise
+    if share is None or noise is None or len(share) == 1:
+        return np.zeros(len(release.topic_word), dtype=np.bool_)
+    if not _is_raw(release):
+        return share >= _MOSTLY
+    apart = np.maximum(_excess(release).sum(1), 1e-12)
+    return noise.sum(1) / math.sqrt(2 * math.pi) / apart >= _MOSTLY_RAW
+
+
+def _excess(release: Release) -> NDArray[np.float64]:
+    return np.maximum(release.topic_word - overall(release), 0)
+
+
+def _is_raw(release: Release) -> bool:
+    settings = release.configuration
+    return settings.get("denoise") == "zero" or settings.get("estimator") == "HybridGibbsLDA"
+
+
+def because(release: Release) -> str:
+    """Say why topics are called mostly noise."""
+    if _is_raw(release):
+        return (
+            "Noise alone, around the word frequencies of all topics together, would set such a topic apart by at least "
+            f"{100 * _MOSTLY_RAW:.0f} % of what it shows."
+        )
+    return (
+        f"The {_WORDS} words that set such a topic apart most stand, on average, less than {1 / _MOSTLY:g} standard "
+        "deviations of the noise above the word frequencies of all topics together."
+    )
+
+
+def weak_verdict(release: Release) -> str | None:
+    """Return the verdict of a release's forecast where little was to be expected; None where more was, or untold."""
+    forecast = str(release.configuration.get("forecast", ""))
+    found = (name for name in _WEAK if re.match(rf"Learnability: (x [^()]*\()?{name}\b", forecast))
+    return next(found, None)
+
+
+def forecast_told(release: Release, *, again: bool = True) -> str | None:
+    """Return the forecast of a release, which knew no text, and what its topics say to it; None without one.
+
+    Parameters
+    ----------
+    release : Release
+    again : bool, default True
+        Whether to tell the forecast itself, which may have been told before.
+    """
+    forecast, noise = release.configuration.get("forecast"), told(release)
+    if not isinstance(forecast, str):
+        return None
+    weak = weak_verdict(release) is not None
+    said = [forecast] if again else []
+    if noise is not None:
+        link = f"As was to be expected, {noise}" if weak else f"But {noise}"
+        said.append(f"{link}: the words that set them apart do not stand clear of it.")
+    return " ".join([*said, apart_told(release)]).strip()
+
+
+def apart_told(release: Release) -> str:
+    r"""Say how far the topics are from the words of all texts together; "" of a single topic.
+
+    That is :math:`\sum_k p(k) \sum_w p(w|k) \ln (p(w|k) / p(w))`, the information in nats that the topic of a token
+    holds about its word: 0 where topics are nothing but word frequencies. Noise that was taken for words counts in it,
+    so that it is above 0 for texts without topics.
+    """
+    topics, weight = release.topic_word, release.topic_weight
+    if len(topics) == 1:
+        return ""
+    weight = np.full(len(topics), 1 / len(topics)) if weight is None else weight
+    plain = np.maximum(weight @ topics, 1e-300)
+    nats = float(weight @ (topics * np.log(np.maximum(topics, 1e-300) / plain)).sum(1))
+    told = f"By these topics, noise included, the topic of a token tells {max(nats, 0.0):.2f} nats about its word"
+    said = f"{told} beyond word frequencies"
+    return f"{said}: hardly anything." if nats < _HARDLY else f"{said}."
+
+
+def told(release: Release) -> str | None:
+    """Say how many topics are mostly noise; None where none is known to be."""
+    count, n_topics = int(mostly_noise(release).sum()), len(release.topic_word)
+    return f"{count} of {n_topics} topics {'is' if count == 1 else 'are'} mostly noise" if count else None
+
+
+#: Verdicts of a forecast that promise little, as it names them, and what they mean here.
+_VERDICTS = {
+    "too few words": "too few words to tell so many topics apart.",
+    "no topics": "no topics: what stands together in the texts is what chance makes of word frequencies.",
+    "mostly noise": "mostly noise.",
+    "weak": "weak.",
+}
+_LITTLE = 0.5
+
+_COMPARED = (
+    "For comparison, each with its own unit: the 2020 census of the United States took 17.14 per person, Google's "
+    "mobility reports 2.64 per user and day, Apple 2 to 16 per user and day (without a curator)."
+)
+
+
+def questions(
+    release: Release, fit: FitRelease | None = None, *, attacked: bool = False
+) -> list[tuple[str, str]]:
+    """Return questions and answers, as plain text; of a page that also shows a fit, or an attack's figures."""
+    details = release.details
+    made = ", ".join(
+        f"{word} {details[name]}"
+        for name, word in (("owner", "by"), ("date", "on"), ("period", "from texts of"))
+        if name in details
+    )
+    who = f"Made {made}." if made else "Nobody said who made it, or when."
+    if "contact" in details:
+        who += f" Questions: {details['contact']}."
+    return [
+        ("May it be published?", _may_leave(release, fit, attacked)),
+        ("Who is protected?", _protected(release)),
+        (
+            "What could somebody find out?",
+            attack_risk_of(release.promise, release.ledger.entries),
+        ),
+        ("Is this epsilon usual?", _usual(release)),
+        ("What was spent?", _spent(release) + _spent_on(fit, release)),
+        ("Who made it, and when?", who),
+        ("Where do the words come from?", f"{_capital(words_origin(release))}."),
+        ("What was reviewed?", _reviewed(release)),
+        ("Can you rely on the topics?", _reliable(release)),
+    ]
+
+
+def _may_leave(release: Release, fit: FitRelease | None, attacked: bool) -> str:
+    if math.isinf(release.promise.epsilon):
+        return "No. It was fitted without privacy, for comparison only."
+    if release.reproducible:
+        return "No. The noise came from a seed, and whoever knows the seed can subtract it."
+    if attacked:
+        return "Not with this page, which shows an attack's figures: they are computed from the text itself."
+    if fit is not None and math.isinf(fit.promise.epsilon):
+        return "Not with this page: how good the model is stands here without noise. Leave that out."
+    if fit is not None and fit.reproducible:
+        return "Not with this page: how good the model is was measured with noise from a seed, which can be subtracted."
+    return (
+        "It was made to be. Whether the epsilon below is small enough, and the words fit for everyone to read, is "
+        "for those who sign it to decide."
+    )
+
+
+def _protected(release: Release) -> str:
+    unit, kind = release.promise.called, release.promise.privacy_unit
+    if math.isinf(release.promise.epsilon):
+        return "Nobody."
+    said = f"Each {unit}, one at a time: {promised(release)}"
+    if kind == "document":
+        said += " Whoever wrote several documents is protected less: each document is protected on its own."
+    if kind == "word":
+        said += " A whole document is not protected."
+    return (
+        said + " What many of them share is not hidden: names of staff, a ward's number, a frequent surname."
+    )
+
+
+def _usual(release: Release) -> str:
+    epsilon = release.promise.epsilon
+    if math.isinf(epsilon):
+        return "There is none: no privacy is promised."
+    step = (
+        "at most 1, called strong"
+        if epsilon <= 1
+        else "between 1 and 10, called reasonable"
+        if epsilon <= 10
+        else "above 10, called weak unless something else speaks for it"
+    )
+    return (
+        f"It is {epsilon_shown(epsilon)}: {step} in a common guide (Ponomareva and others 2023). {_COMPARED} "
+        "A figure means nothing without its unit."
+    )
+
+
+def _spent(release: Release) -> str:
+    ledger, promise = release.ledger, release.promise
+    entries = [clean(entry.purpose) for entry in ledger.entries]
+    limit = "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}"
+    shown = ", ".join(entries[:4]) + (f" and {len(entries) - 4} more" if len(entries) > 4 else "")
+    said = f"Epsilon {epsilon_shown(promise.epsilon)} of {limit}" + (f", for {shown}." if entries else ".")
+    other = release.details.get("other_spending")
+    return said + (
+        f" Outside this ledger: {other}."
+        if other
+        else " Nobody said whether anything else was spent on these texts; costs add up."
+    )
+
+
+def _spent_on(fit: FitRelease | None, release: Release) -> str:
+    """Say what it cost to measure how good the model is, where that was not booked with the topics."""
+    if fit is None or math.isinf(fit.promise.epsilon):
+        return ""
+    if set(map(repr, release.ledger.entries)) <= set(map(repr, fit.ledger.entries)):
+        whole = f"epsilon {epsilon_shown(fit.promise.epsilon)}"
+        return f" With the measure of how good the model is, on the same ledger, {whole}."
+    return (
+        f" How good the model is was measured on another ledger, with epsilon {epsilon_shown(fit.promise.epsilon)}: "
+        "whoever reads this page has the cost of both."
+    )
+
+
+def _reviewed(release: Release) -> str:
+    if release.review is None:
+        return f"{_capital(NOT_REVIEWED)}. “discreet review” lists the ones to look at."
+    return f"{_capital(release.review)}."
+
+
+def _reliable(release: Release) -> str:
+    if release.topic_word_noise is None:
+        return "The release does not say how large its noise is; small figures may be noise alone."
+    noisy, weak = told(release), _weak_forecast(release)
+    if weak is not None:
+        return f"Hardly. {weak}" + ("" if noisy is None else f" {noisy}.")
+    if noisy is None:
+        return (
+            "In every topic the words that set it apart stand clear of the noise added for privacy. Whether the text "
+            "has these topics is another question, which “discreet evaluate --epsilon” measures: training can follow "
+            "noise, or chance, from its start on. Read whether the words belong together. Hollow bars may be noise."
+        )
+    return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
+
+
+def _weak_forecast(release: Release) -> str | None:
+    """Say why little was to be expected before a topic was trained; None where something was, or nothing is told."""
+    covered = text_covered(release)
+    verdict = weak_verdict(release)
+    if verdict in _VERDICTS:
+        return f"The forecast was: {_VERDICTS[verdict]}"
+    if covered is not None and float(release.configuration["text_covered"]) < _LITTLE:
+        return f"The words make up {covered} of the text, and the topics tell nothing of the rest."
+    return None
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -19,7 +19,7 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.curves import zcdp_epsilon
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
-from discreet.privacy.one_cell import OneCellBound
+from discreet.privacy.row_sums import OneCellBound
 
 __all__ = [
     "DEFAULT_PRIOR",

@@ -25,7 +25,7 @@ draws of range :math:`2L`, :math:`L = \ln(1 + C/\beta)`.
 Proof. Take two neighbours, token (d, i) being w in one and w' in the other, and fix everything released so far.
 
 *Start*: :math:`z_0` does not depend on words. *A table*: given z, the two exact tables differ in cells
-:math:`(z_{di}, w)` and :math:`(z_{di}, w')`, by one each (:mod:`discreet.privacy.one_cell`); clipping,
+:math:`(z_{di}, w)` and :math:`(z_{di}, w')`, by one each (:mod:`discreet.privacy.row_sums`); clipping,
 normalising and rounding to whole numbers follow the release. The noise is fresh and the sum exact: noise that
 stays in the counts, with more added each sweep, is a walk whose steps have L1 sensitivity 4.
 

@@ -65,7 +65,8 @@ def answer(
     keeps that, and the answer. An answer is the number of one codeword, purely epsilon-private for the whole document.
     """
     from discreet.cli.display import console
-    from discreet.local import CodebookReport, PublishedQuestion, ReportMemo, write_reports
+    from discreet.local import PublishedQuestion, ReportMemo, write_reports
+    from discreet.local.whole_document.questions import CodebookReport
     from discreet.privacy import SecureStream
     from discreet.privacy.units import check_epsilon
 

@@ -9,7 +9,8 @@ from discreet.cli.options import Quiet, WordVectorFile
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.local import CodebookReport, PublishedQuestion
+    from discreet.local import PublishedQuestion
+    from discreet.local.whole_document.questions import CodebookReport
 
 __all__ = ["ask"]
 

@@ -28,7 +28,7 @@ from discreet.errors import CorpusError, ParameterError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.audit import OneRunReport
+    from discreet.audit.canary_run import OneRunReport
 
 __all__ = ["audit"]
 

@@ -10,7 +10,7 @@ from discreet.cli.commands.perturb import Per, make_channel
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.privacy import BitChannel
+    from discreet.local import BitChannel
 
 __all__ = ["collect"]
 
@@ -147,7 +147,7 @@ def collect(
 def _channel(
     channel: str | None, epsilon: float | None, per: Per, words: int | None, n_words: int
 ) -> "BitChannel":
-    from discreet.privacy import BitChannel
+    from discreet.local import BitChannel
 
     if (channel is None) == (epsilon is None):
         raise ParameterError(

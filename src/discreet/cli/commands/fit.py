@@ -302,7 +302,7 @@ def _say_what_comes(
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
     """Say how many words were chosen, what vectors did, and what is to be expected of the topics."""
-    from discreet.report.plain_words import forecast_told, weak_verdict
+    from discreet.report.wording import forecast_told, weak_verdict
 
     if chosen:
         n_words = len(release.vocabulary)

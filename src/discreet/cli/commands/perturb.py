@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from discreet.corpus import Corpus
-    from discreet.privacy import BitChannel
+    from discreet.local import BitChannel
 
 __all__ = [
     "Per",
@@ -274,7 +274,7 @@ def document_names(corpus: "Corpus", field: str | None) -> list[str | None]:
 
 def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "BitChannel":
     """Return the channel that the options ask for: the writers' and the collector's are the same."""
-    from discreet.privacy import BitChannel
+    from discreet.local import BitChannel
 
     if per is Per.WORD:
         return BitChannel.symmetric(epsilon)

@@ -22,7 +22,7 @@ def digest(
 ) -> None:
     """Print the digest of a vocabulary, to be agreed with the other silos."""
     from discreet.corpus import load_vocabulary
-    from discreet.federated import vocabulary_digest
+    from discreet.federated.account import vocabulary_digest
 
     typer.echo(vocabulary_digest(load_vocabulary(vocabulary)))
 
@@ -79,8 +79,7 @@ def serve(
     before the silo connects; what is sent of them is booked first.
     """
     from discreet.corpus import load_vocabulary, read_corpus
-    from discreet.federated import vocabulary_digest
-    from discreet.federated.account import UNITS
+    from discreet.federated.account import UNITS, vocabulary_digest
     from discreet.federated.silo import Silo, package_digest, read_tasks, serve
     from discreet.privacy import Ledger
 

@@ -58,7 +58,8 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         PrivateSVILDA,
     )
     from discreet.corpus import Corpus
-    from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
+    from discreet.lda import GibbsLDA, VariationalLDA, fold_in
+    from discreet.lda._fold_in import query_statistic
     from discreet.lda.gibbs.estimator import MOST_TABLE_TOPICS
     from discreet.lda.moments.moments import add_pair_counts
     from discreet.local.reconstruct import count_topics_of

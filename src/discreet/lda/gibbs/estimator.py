@@ -27,8 +27,8 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.errors import CorpusError, Parameter, ParameterError
-from discreet.lda.base import TopicEstimator
 from discreet.lda.documents import (
+    TopicEstimator,
     check_prior,
     read_for,
     read_shards_for,

@@ -19,6 +19,8 @@ because given x the bits are independent and :math:`E[y_i - q \mid x] = (p - q) 
 ``popcount(column_i & column_j)`` over words, 64 rows an instruction (512 with AVX-512). Only the upper triangle
 is counted. Everything is an integer, so blocks, tiles and threads cannot change the result.
 
+**Bits in bytes**, in memory and on every wire: the first word in the lowest bit, zeros to fill up.
+
 **The file** is an npz archive of seven plain arrays, no pickles, written whole or not at all: ``version`` (2), ``n``,
 ``channel`` (p, q), ``limit`` (words of a document that a writer keeps; 0: all), ``reproducible`` (1 where coins came
 from a seed), ``n_words`` and ``upper``: the upper triangle of the table of pairs, row by row, int64.
@@ -42,9 +44,38 @@ from discreet._base.threads import count_threads, share_out
 from discreet._base.validate import check, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates, estimates, learnable
-from discreet.lda.moments.packed import packed_width, stray_bits, unpack_bits
 
-__all__ = ["Moments", "add_pair_counts", "read_bits"]
+__all__ = [
+    "Moments",
+    "add_pair_counts",
+    "pack_bits",
+    "packed_width",
+    "read_bits",
+    "stray_bits",
+    "unpack_bits",
+]
+
+
+def packed_width(n_words: int) -> int:
+    """Return how many bytes the bits of so many words take."""
+    return -(-n_words // 8)
+
+
+def pack_bits(bits: NDArray[np.uint8] | NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Pack zeros and ones along the last axis."""
+    return np.packbits(bits, axis=-1, bitorder="little")
+
+
+def unpack_bits(packed: NDArray[np.uint8], n_words: int) -> NDArray[np.uint8]:
+    """Return the zeros and ones of so many words, along the last axis."""
+    return np.unpackbits(packed, axis=-1, count=n_words, bitorder="little")
+
+
+def stray_bits(packed: NDArray[np.uint8], n_words: int) -> bool:
+    """Whether a bit is set where no word is: such bytes are damaged."""
+    used = n_words % 8
+    return bool(used and (packed[..., -1] >> used).any())
+
 
 #: Rows looked at in one go: bounds the memory that adding a batch takes.
 _BLOCK = 16_384

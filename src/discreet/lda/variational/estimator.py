@@ -31,9 +31,9 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.base import TopicEstimator
 from discreet.lda.documents import (
     Documents,
+    TopicEstimator,
     check_prior,
     read_for,
     read_shards_for,

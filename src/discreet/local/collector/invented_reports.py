@@ -51,8 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
-from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.packed import unpack_bits
+from discreet.lda.moments.moments import Moments, unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["Kept", "plausible_ones", "set_aside"]

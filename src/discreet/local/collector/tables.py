@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, DiscreetError
-from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.packed import packed_width
+from discreet.lda.moments.moments import Moments, packed_width
 from discreet.local.whole_document.questions import PublishedQuestion
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
