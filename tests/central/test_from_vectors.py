@@ -24,7 +24,7 @@ from discreet.central.sums.statistics import moment_sum
 from discreet.central.sums.units import group_units
 from discreet.lda.questions import square_of
 from discreet.lda.vectors import centred, directions, topics_of_vectors
-from discreet.privacy.accounting import gdp_mu
+from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.mechanism import BITS, Noisy
 
 K, D = 6, 12

@@ -79,7 +79,7 @@ def test_what_follows_a_release(mechanism):
 
 @pytest.mark.parametrize("mechanism", SETTINGS)
 def test_what_is_planned_is_what_is_booked(mechanism):
-    from discreet.privacy.accounting import composed_epsilon
+    from discreet.privacy.accounting.totals import composed_epsilon
 
     model = FederatedLDA(
         2, mechanism=mechanism, allow_unlearnable=True, random_state=0, **SETTINGS[mechanism]

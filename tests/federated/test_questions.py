@@ -37,7 +37,7 @@ from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.lda.questions import Asked, kinds
 from discreet.privacy import Ledger, SecureStream
-from discreet.privacy.accounting import composed_epsilon
+from discreet.privacy.accounting.totals import composed_epsilon
 
 V, K, N = 12, 3, 3
 WORDS = [f"w{i}" for i in range(V)]

@@ -16,7 +16,7 @@ from discreet.central.sums.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.lda import vectors as vector_prior
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
-from discreet.privacy.accounting import gdp_mu
+from discreet.privacy.accounting.curves import gdp_mu
 
 V, K, D = 120, 3, 12
 

@@ -269,7 +269,7 @@ def test_sklearn_ways():
 
 
 def test_the_planned_event_is_what_the_release_states():
-    from discreet.privacy.accounting import composed_epsilon
+    from discreet.privacy.accounting.totals import composed_epsilon
 
     for channel, known in ((BitChannel.symmetric(2.0), None), (BitChannel.for_document(8.0, 5, 30), 5)):
         model = LocalLDA(2, channel=channel, allow_unlearnable=True, refine=False, random_state=0)

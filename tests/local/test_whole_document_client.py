@@ -99,7 +99,7 @@ def asked():
 
 
 def questions():
-    return [Question.from_json(json.dumps(one["question"])) for one in asked()]
+    return [Question.of_json(one["question"]) for one in asked()]
 
 
 def channel_of(question):
@@ -112,7 +112,7 @@ def test_vectors_are_the_descriptions():
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["question"]["kind"])
 def test_python_makes_the_vectors(vector):
-    question, told = Question.from_json(json.dumps(vector["question"])), vector["channel"]
+    question, told = Question.of_json(vector["question"]), vector["channel"]
     channel = CodebookChannel(
         told["codewords"], told["chosen"], told["member"], told["other"], told["twoSided"]
     )
@@ -324,7 +324,7 @@ def test_whether_a_client_answers_does_not_depend_on_its_document(name):
     raised = []
     for words in EVERY:
         try:
-            question = Question.from_json(json.dumps(hostile()[name]))
+            question = Question.of_json(hostile()[name])
             channel = CodebookChannel.for_document(1.0, two_sided=question.two_sided)
             ReportMemo().answer(channel, question, words, SecureStream(), shares=(1.0,), name="one")
             raised.append(False)

@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from discreet._base.kernels import kernel
 from discreet._base.threads import one_blas_thread
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.lda.moments.fit import adam, softmax
+from discreet.lda.moments.fit import descend, softmax
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow, topics_of_vectors
 
 __all__ = [
@@ -245,33 +245,19 @@ def fit_squares(
     weight : array of shape (n_topics,)
         Sums to 1.
     """
-    with one_blas_thread():
-        return _descend(square, deviation, unigram, along, centre, length, np.random.default_rng(seed))
-
-
-def _descend(
-    square: Floats,
-    deviation: float,
-    unigram: Floats,
-    along: Floats,
-    centre: Floats,
-    length: float,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    n_topics, d = centre.shape
-    floor = float(np.linalg.eigvalsh(square)[: max(d // 4, 2)].mean())
-    shared = (1 - _OWN) / n_topics**2 + _OWN * np.eye(n_topics) / n_topics
-    level = np.array([np.log(max(floor, 0.2 / d))])
-    parameters = [centre + _JITTER * rng.standard_normal(centre.shape), np.log(shared), level]
-    means = [np.zeros_like(values) for values in parameters]
-    squares = [np.zeros_like(values) for values in parameters]
+    rng, (n_topics, d) = np.random.default_rng(seed), centre.shape
     variance, pull = deviation**2 + (_MISFIT / d) ** 2, _PULL / (_MISS * unigram) ** 2
-    base = np.log(unigram)
-    for step in range(1, _FIT_STEPS + 1):
-        slopes = _slopes(parameters, square, variance, unigram, base, along, centre, length, pull)
-        rate = _FIT_RATE * min(1.0, 2.5 * (1 - step / (_FIT_STEPS + 1)))
-        for values, slope, mean, spread in zip(parameters, slopes, means, squares, strict=True):
-            adam(values, slope, mean, spread, rate, step)
+    shared, base = (1 - _OWN) / n_topics**2 + _OWN * np.eye(n_topics) / n_topics, np.log(unigram)
+    with one_blas_thread():
+        floor = float(np.linalg.eigvalsh(square)[: max(d // 4, 2)].mean())
+        level = np.array([np.log(max(floor, 0.2 / d))])
+        parameters = [centre + _JITTER * rng.standard_normal(centre.shape), np.log(shared), level]
+
+        def slopes() -> list[Floats]:
+            return _slopes(parameters, square, variance, unigram, base, along, centre, length, pull)
+
+        for _ in descend(parameters, slopes, _FIT_STEPS, _FIT_RATE):
+            pass
     coordinates, log_shared, _ = parameters
     return coordinates, _shares(log_shared).sum(1)
 

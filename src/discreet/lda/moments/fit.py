@@ -43,7 +43,7 @@ and empirical Bayes rules", JASA 2014, doi:10.1080/01621459.2013.869224.
 MacKay, "Bayesian interpolation", Neural Computation 1992, doi:10.1162/neco.1992.4.3.415 (the evidence step).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -63,9 +63,9 @@ __all__ = [
     "MomentTopics",
     "Source",
     "Target",
-    "adam",
     "agreement",
     "combine",
+    "descend",
     "fit_topics",
     "fit_topics_with_vectors",
     "gradients",
@@ -258,14 +258,8 @@ def _descend(
     base = np.log(target.unigram / length)
     logits = base + _SPREAD * rng.standard_normal((n_topics, len(base)))
     parameters = [logits, *start_of_pairs(length, n_topics)]
-    means = [np.zeros_like(values) for values in parameters]
-    squares = [np.zeros_like(values) for values in parameters]
-    for step in range(1, n_steps + 1):
-        slopes, _ = gradients(parameters, target, base, tau)
-        rate = RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
-        for values, gradient, mean, square in zip(parameters, slopes, means, squares, strict=True):
-            adam(values, gradient, mean, square, rate, step)
-        if step % 25 == 0:
+    for step in descend(parameters, lambda: gradients(parameters, target, base, tau)[0], n_steps, RATE):
+        if step % _EVERY == 0:
             tell(callback, "fitting topics to moments", step, n_steps)
     _, loss = gradients(parameters, target, base, tau)
     weight = np.exp(parameters[2])
@@ -282,8 +276,38 @@ def start_of_pairs(length: float, n_topics: int) -> list[Floats]:
     ]
 
 
-def adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float, step: int) -> None:
-    """Take one step of Adam, in place."""
+def descend(
+    parameters: Sequence[Floats],
+    slopes: Callable[[], Sequence[Floats]],
+    n_steps: int,
+    rate: float,
+    slower: Sequence[float] = (),
+) -> Iterator[int]:
+    """Move parameters in place by Adam, at a rate that falls over the last two fifths; yield after each step, from 1.
+
+    Parameters
+    ----------
+    parameters : sequence of arrays
+    slopes : callable
+        Gives the gradient at the parameters as they are, an array for each.
+    n_steps : int
+    rate : float
+    slower : sequence of float
+        What each array's rate is divided by; all 1 by default.
+    """
+    means = [np.zeros_like(values) for values in parameters]
+    squares = [np.zeros_like(values) for values in parameters]
+    parts = slower or [1.0] * len(parameters)
+    for step in range(1, n_steps + 1):
+        now = rate * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
+        for values, gradient, mean, square, part in zip(
+            parameters, slopes(), means, squares, parts, strict=True
+        ):
+            _adam(values, gradient, mean, square, now / part, step)
+        yield step
+
+
+def _adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float, step: int) -> None:
     mean += (1 - _FIRST_DECAY) * (gradient - mean)
     square += (1 - _SECOND_DECAY) * (gradient * gradient - square)
     scale = np.sqrt(square / (1 - _SECOND_DECAY**step)) + 1e-12
@@ -423,14 +447,11 @@ def _descend_with_vectors(
     coordinates = centre + _START_OF_COORDINATES * rng.standard_normal(centre.shape)
     doubt = np.minimum(1 / (target.rate_weight * target.unigram**2), rule.doubt)
     parameters = [own, *start_of_pairs(length, n_topics), coordinates, np.zeros(len(base))]
-    means = [np.zeros_like(values) for values in parameters]
-    squares = [np.zeros_like(values) for values in parameters]
-    for step in range(1, n_steps + 1):
-        slopes = _slopes(parameters, target, base, along, centre, spread, scales, doubt)
-        rate = RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
-        rates = (rate, rate, rate, rate / 3, rate)
-        for values, slope, mean, square, each in zip(parameters, slopes, means, squares, rates, strict=True):
-            adam(values, slope, mean, square, each, step)
+
+    def slopes() -> list[Floats]:
+        return _slopes(parameters, target, base, along, centre, spread, scales, doubt)
+
+    for step in descend(parameters, slopes, n_steps, RATE, (1, 1, 1, 3, 1)):
         if step % _EVERY == 0:
             tell(callback, "fitting topics to moments", step, n_steps)
             if rule.first_evidence <= step < _SETTLED * n_steps:

@@ -55,6 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._base.validate import is_whole
 from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda import questions
@@ -158,12 +159,8 @@ class Question(Asked):
             )
         return questions.answers(self, rows)
 
-    def to_json(self) -> str:
-        """Return the question as a client's program takes it."""
-        return json.dumps(self.as_json(), ensure_ascii=False)
-
     def as_json(self) -> dict[str, Any]:
-        """Return what :meth:`to_json` writes."""
+        """Return what a published question says of it."""
         return {
             "kind": self.kind,
             "place": self.place,
@@ -171,15 +168,6 @@ class Question(Asked):
             "table": self.table.tolist(),
             "weights": self.weights.tolist(),
         }
-
-    @classmethod
-    def from_json(cls, text: str) -> Question:
-        """Read a question; ``CorpusError`` where it is none."""
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            raise CorpusError(_NO_QUESTION) from None
-        return cls.of_json(found)
 
     @classmethod
     def of_json(cls, found: Any) -> Question:
@@ -193,7 +181,7 @@ class Question(Asked):
             raise fault from None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise fault
-        if not isinstance(place, int) or isinstance(place, bool):
+        if not is_whole(place):
             raise fault
         return cls(kind, place, tuple(words), table, weights)
 
@@ -420,7 +408,7 @@ class PublishedQuestion:
             (n, chosen, member, other), two_sided = (told[name] for name in _NUMBERS), told["twoSided"]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise CorpusError(f"{_NOT_ONE}.") from None
-        if not isinstance(ends, list) or not all(map(_is_whole, ends)) or not isinstance(two_sided, bool):
+        if not isinstance(ends, list) or not all(map(is_whole, ends)) or not isinstance(two_sided, bool):
             raise CorpusError(f"{_NOT_ONE}.")
         try:
             channel = CodebookChannel(n, chosen, member, other, two_sided)
@@ -440,7 +428,3 @@ class PublishedQuestion:
         except UnicodeDecodeError:
             text = ""
         return cls.from_json(text)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
