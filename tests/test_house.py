@@ -139,13 +139,12 @@ def test_no_file_is_longer_than_650_lines():
 #: Names that several files bear, because in each place they are the same thing, or the standard word for it.
 SHARED_NAMES = {
     "arguments": "checks of what public functions of the room are called with",
-    "base": "the base class of the room's estimators",
     "documents": "documents as the estimators of the room read them",
     "estimator": "the class with fit that stands over the folder's init and step",
     "file": "the file format of the folder's object",
     "files": "the files of the room's objects, read as if an enemy had written them",
-    "notebook": "what a notebook shows of the room's objects",
     "page": "the HTML page of the folder's subject",
+    "questions": "the three questions about whole documents",
     "record": "what is released, as an object",
     "shards": "a corpus in shards, as the room sees it",
     "start": "where an algorithm begins",

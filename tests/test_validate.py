@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
 
 from discreet._base.validate import (
     CALLBACK,
@@ -18,7 +17,6 @@ from discreet._base.validate import (
     check,
     choice,
     collect,
-    formerly,
     number,
     optional,
     refuse,
@@ -125,18 +123,3 @@ def test_what_checks_raise_on_purpose_is_collected_and_nothing_else():
         collect(lambda: 1 / 0)
     refuse([])
     assert DiscreetError("plain").parameters == ()
-
-
-def test_a_parameter_is_still_taken_by_its_former_name():
-    class Model(BaseEstimator):
-        @formerly(inference="algorithm")
-        def __init__(self, size=1, *, algorithm="a"):
-            self.size = size
-            self.algorithm = algorithm
-
-    assert Model(2, inference="b").get_params() == {"size": 2, "algorithm": "b"}
-    assert clone(Model(inference="b")).algorithm == "b"
-    with pytest.raises(ParameterError, match="algorithm was called inference before"):
-        Model(inference="b", algorithm="c")
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        Model(others="b")

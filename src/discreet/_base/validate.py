@@ -37,7 +37,6 @@ __all__ = [
     "elsewhere",
     "faults_of",
     "first_few",
-    "formerly",
     "is_folder",
     "is_number",
     "is_there",
@@ -274,24 +273,6 @@ def check(**arguments: tuple[Any, Rule]) -> None:
             {name: rule for name, (_, rule) in arguments.items()},
         )
     )
-
-
-def formerly(**names: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Make a function take parameters by the names that they had before, too: ``formerly(old="new")``."""
-
-    def decorate(call: Callable[Given, Result]) -> Callable[Given, Result]:
-        @wraps(call)
-        def checked(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-            for old, new in names.items():
-                if old in kwargs and new in kwargs:
-                    raise ParameterError(Parameter(new), f" was called {old} before: give one of the two.")
-                if old in kwargs:
-                    kwargs[new] = kwargs.pop(old)
-            return call(*args, **kwargs)
-
-        return checked
-
-    return decorate
 
 
 def elsewhere(home: str, *names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.progress import Callback, steps
-from discreet._base.validate import faults_of, formerly, is_number, number, refuse, rules, whole
+from discreet._base.validate import faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
 from discreet.central.check_data import check_data
 from discreet.central.private_fit import document_marks, frequencies, gains
@@ -126,7 +126,6 @@ class _Choice(PrivateEstimator):
         self._notice(booking, counts)
 
 
-@formerly(bound="contribution_bound")
 def choose_n_topics_privately(
     X: Any,
     candidates: Sequence[int],

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_array
 from discreet._base.persons import check_labels, check_persons, index_of
-from discreet._base.validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.no_array import NoArray
 from discreet.corpus.notebook import corpus_html
@@ -418,7 +417,6 @@ class Corpus(NoArray):
             origin = origin.public_by("words_are_public=True in Corpus.restrict")
         return corpus.with_word_origin(origin)
 
-    @formerly(seed="random_state")
     def split(
         self,
         test_size: float | int = 0.2,

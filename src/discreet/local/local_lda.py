@@ -29,7 +29,6 @@ from discreet._base.validate import (
     Rule,
     choice,
     faults_of,
-    formerly,
     number,
     optional,
     refuse,
@@ -391,7 +390,6 @@ class LocalLDA(LocalTopics):
         refine=Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
     )
 
-    @formerly(inference="algorithm")
     def __init__(
         self,
         n_topics: int = 20,

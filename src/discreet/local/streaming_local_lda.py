@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
 from discreet._base.threads import count_threads
-from discreet._base.validate import FLAG, formerly, number, optional, rules, shown, whole
+from discreet._base.validate import FLAG, number, optional, rules, shown, whole
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates, estimates
@@ -309,7 +309,6 @@ class StreamingLocalLDA(LocalTopics):
         refit=FLAG,
     )
 
-    @formerly(inference="algorithm")
     def __init__(
         self,
         n_topics: int = 20,
