@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.databases import open_tables
+from discreet.local.collector.store import open_tables
 from discreet.local.collector.tables import settings_of
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel

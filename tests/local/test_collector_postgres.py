@@ -274,7 +274,7 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(url, tmp_path):
 
 
 def test_a_database_that_is_only_read_is_not_written(url):
-    from discreet.local.collector.databases import open_tables
+    from discreet.local.collector.store import open_tables
     from discreet.local.collector.tables import settings_of
 
     kept = settings_of(WORDS, CHANNEL)

@@ -339,8 +339,8 @@ def test_answers_that_fit_are_taken_and_others_not():
 
 
 def test_a_store_keeps_the_answers_to_one_question(tmp_path):
-    from discreet.local.collector.databases import collected_answers
     from discreet.local.collector.store import ConflictError, ReportStore
+    from discreet.local.whole_document.course import collected_answers
 
     asked, where = published(), tmp_path / "answers.db"
     good = reports_on(asked, 5)
@@ -470,9 +470,9 @@ def test_a_database_that_is_no_store_stays_as_it_was(here, capsys, form):
 
 
 def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
-    from discreet.local.collector.databases import collected_answers, open_tables
-    from discreet.local.collector.store import ReportStore
+    from discreet.local.collector.store import ReportStore, open_tables
     from discreet.local.collector.tables import settings_of
+    from discreet.local.whole_document.course import collected_answers
 
     asked, where = published(), tmp_path / "answers.db"
     good = reports_on(asked, 5)

@@ -126,6 +126,6 @@ def _read(where: str, asked: "PublishedQuestion") -> "list[CodebookReport]":
             is_store = file.read(15) == b"SQLite format 3"
         if not is_store:
             return read_codebook_reports(where)
-    from discreet.local.collector.databases import collected_answers
+    from discreet.local.whole_document.course import collected_answers
 
     return collected_answers(where, asked)

@@ -32,13 +32,14 @@ from numpy.typing import NDArray
 from discreet._base.validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.databases import open_tables
 from discreet.local.collector.tables import (
     TOGETHER,
     ConflictError,
     Receipt,
     SpentError,
+    SqliteTables,
     StoreFailedError,
+    StoreSettings,
     Tables,
     Tally,
     Withdrawal,
@@ -58,6 +59,8 @@ __all__ = [
     "StoreFailedError",
     "Sums",
     "Withdrawal",
+    "is_url",
+    "open_tables",
 ]
 
 Packed = NDArray[np.uint8]
@@ -132,16 +135,10 @@ class Sums:
         """Write the moments, unless they are written or of the past. The lock is the caller's."""
         if self.last == self.saved:
             return
-        with self._using:
-            try:
-                self._tables.begin()
-                if self._tables.generation() == self.generation:
-                    self._tables.save(self.moments, self.last, self.generation)
-                    self.saved = self.last
-                self._tables.commit()
-            except BaseException:
-                self._tables.rollback()
-                raise
+        with self._using, self._tables.transaction():
+            if self._tables.generation() == self.generation:
+                self._tables.save(self.moments, self.last, self.generation)
+                self.saved = self.last
 
     def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> list[Withdrawal]:
         """Take reports away, by their numbers and bits; return what became of each request."""
@@ -171,16 +168,9 @@ class Sums:
 
     def last_by(self, day: int, today: int) -> int:
         """Note what came by today, and return the last row that came by a day."""
-        with self._using:
-            try:
-                self._tables.begin()
-                self._tables.mark_day(today)
-                found = self._tables.last_by(day)
-                self._tables.commit()
-            except BaseException:
-                self._tables.rollback()
-                raise
-        return found
+        with self._using, self._tables.transaction():
+            self._tables.mark_day(today)
+            return self._tables.last_by(day)
 
     def scrub(self) -> bool:
         """Leave no copy of what was taken away, and return True; False where another program still reads it."""
@@ -192,18 +182,13 @@ class Sums:
         with self.lock:
             self.fold()  # nearly all, before anybody has to wait
             with self._using:
-                try:
-                    self._tables.begin()
+                with self._tables.transaction():
                     self.fold()  # nobody can write now: these are all
                     bits = take()
                     left = self.moments
                     if bits:
                         left = self.moments.copy().subtract_batch(self._packed(bits), packed=True, n_jobs=1)
                         self._tables.save(left, self.last, self.generation + 1)
-                    self._tables.commit()
-                except BaseException:
-                    self._tables.rollback()
-                    raise
                 if bits:
                     self.moments, self.saved, self.generation = left, self.last, self.generation + 1
                     self.scrubbed = self._tables.scrub()
@@ -271,6 +256,33 @@ def _passed() -> float:
     """Return seconds that nobody can set, those among them that the machine slept where the system tells them."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_url(where: str | Path) -> bool:
+    """Whether it names a database rather than a file."""
+    return isinstance(where, str) and where.startswith(_POSTGRES)
+
+
+def open_tables(where: str | Path, settings: StoreSettings, *, read_only: bool = False) -> Tables:
+    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database; or only read them.
+
+    Raises
+    ------
+    CorpusError
+        Where they hold reports of another channel or vocabulary, or cannot be used.
+    """
+    if is_url(where):
+        try:
+            from discreet.local.collector.postgres import PostgresTables
+        except ImportError as error:
+            raise DiscreetError(
+                f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
+            ) from None
+        return PostgresTables(str(where), settings, read_only=read_only)
+    return SqliteTables(Path(where), settings, read_only=read_only)
 
 
 class ReportStore:
@@ -475,13 +487,11 @@ class ReportStore:
         tables, total = self._tables, None
         with self._using:
             try:
-                tables.begin()
-                results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
-                total = tables.count(writing=True) if self._recount else None
-                tables.commit()
+                with tables.transaction():
+                    results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
+                    total = tables.count(writing=True) if self._recount else None
                 self._recount = False
             except tables.failures as error:
-                tables.rollback()
                 _log.warning("reports could not be written: %s", type(error).__name__)
                 results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
                 # A commit may have succeeded whose answer never came.

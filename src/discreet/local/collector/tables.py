@@ -9,18 +9,26 @@ of a day, where reports are kept for a number of days only; no report has a time
 ``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
 moments it has in memory are of the past.
 
-:class:`Tables` knows no dialect; :mod:`discreet.local.collector.databases` and :mod:`discreet.local.collector.postgres`
-add connections and words.
+:class:`Tables` knows no dialect; :class:`SqliteTables` and :mod:`discreet.local.collector.postgres` add connections and
+words.
+
+SQLite (:class:`SqliteTables`): a write-ahead log, and a commit that returns when it is on the disk. A file that is
+removed while it is open goes on to exist for this process alone, and so does its log: what is written then is lost when
+the process ends. So file and log are looked for, by their numbers in the file system, before each transaction and after
+it, and nothing is acknowledged where they are gone.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from hmac import compare_digest
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +46,7 @@ __all__ = [
     "ConflictError",
     "Receipt",
     "SpentError",
+    "SqliteTables",
     "StoreFailedError",
     "StoreSettings",
     "Tables",
@@ -246,6 +255,17 @@ class Tables(ABC):
         except self.failures:
             self._writing.close()  # the database then undoes it
 
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Begin to write, and commit at the end; undo everything where something fails."""
+        try:
+            self.begin()
+            yield
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
     def insert(self, rows: list[tuple[bytes, bytes]], ticket: bytes | None) -> Receipt | CorpusError:
         """Write a batch, all of it or nothing, and say what became of it; between begin and commit."""
         run = self._writing
@@ -407,3 +427,99 @@ def _unlike(kept: str, wanted: str) -> str:
 
 
 #: Takes reports apart that come as one blob, number and bits after number and bits.
+_INSERT = """
+INSERT OR IGNORE INTO reports (number, bits)
+WITH RECURSIVE place (i) AS (
+    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
+)
+SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
+"""
+#: Seconds to wait for others that write.
+_BUSY_SECONDS = 30
+#: In place of the numbers of a file that is not there.
+_GONE = (0, 0)
+
+
+class SqliteTables(Tables):
+    """Tables in a file, which is made where there is none, for its owner alone."""
+
+    failures = (sqlite3.Error,)
+    _mark, _begin = "?", "BEGIN IMMEDIATE"
+    _bytes, _row, _unordered = "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT", "WITHOUT ROWID"
+
+    def __init__(self, path: Path, settings: StoreSettings, *, read_only: bool = False) -> None:
+        # SQLite keeps its log beside the file that a link leads to.
+        self._path = path.resolve()
+        if self._path.exists() and self._path.stat().st_nlink > 1:
+            raise CorpusError(
+                f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
+                "to a file of its own, and give that."
+            )
+        self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
+        self._identity: list[tuple[int, int]] = []
+        super().__init__(str(path), settings, read_only=read_only)
+        if read_only:
+            return
+        self._identity = self._look()
+        if _GONE in self._identity:
+            self.close()
+            raise CorpusError(
+                f"the store {path} has no file or no log of its name; it was moved or removed meanwhile."
+            )
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._read_only:
+            return sqlite3.connect(
+                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
+            )
+        if not self._path.exists():
+            self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+        connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        return connection
+
+    def begin(self) -> None:
+        """Begin to write, into the file that has the store's name."""
+        self.check()
+        super().begin()
+
+    def commit(self) -> None:
+        """Return when what was written is on the disk, in the file that has the store's name."""
+        super().commit()
+        self.check()
+
+    def check(self) -> None:
+        """Raise where file or log were removed or replaced."""
+        if self._identity and self._look() != self._identity:
+            raise sqlite3.OperationalError("the store's file was removed or replaced")
+
+    def scrub(self) -> bool:
+        """Empty the write-ahead log, which may hold what was deleted, if nobody reads what was before; never wait."""
+        self._writing.execute("PRAGMA busy_timeout = 0")
+        try:
+            ((held_up, _, _),) = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self._writing.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
+        return not held_up
+
+    def _look(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for path in (self._path, Path(f"{self._path}-wal")):
+            try:
+                there = path.stat()
+            except OSError:
+                found.append(_GONE)
+            else:
+                found.append((there.st_dev, there.st_ino))
+        return found
+
+    def _in_transaction(self) -> bool:
+        return bool(self._writing.in_transaction)
+
+    def _parts(self, joined: bytes) -> Any:
+        return (joined,)

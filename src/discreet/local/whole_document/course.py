@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ import numpy as np
 from discreet._base.files import lock_beside, write_whole
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.local.collector.store import is_url, open_tables
+from discreet.local.collector.tables import TOGETHER, settings_of
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.questions import (
     CodebookReport,
@@ -32,7 +35,7 @@ from discreet.local.whole_document.questions import (
 from discreet.local.wire import write_reports
 from discreet.release.release import Release
 
-__all__ = ["Course"]
+__all__ = ["Course", "collected_answers"]
 
 _SCHEMA = "discreet.course/1"
 _PARAMETERS = ("n_topics", "epsilon", "shares", "allow_unlearnable")
@@ -229,3 +232,37 @@ class Course:
                 f"{path} is not the question that the answers before it lead to: they, the file or the version of "
                 "discreet have changed since it was published. Put back what was there."
             )
+
+
+def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[CodebookReport]:
+    """Return the answers to a question that a collector keeps, each once; nothing is written there.
+
+    Parameters
+    ----------
+    where : path or str
+        A SQLite file, or the URL of a PostgreSQL database; a collector may be using it.
+    asked : PublishedQuestion
+
+    Raises
+    ------
+    CorpusError
+        Where there is no such store, or one of other reports.
+    """
+    if not is_url(where) and not Path(where).is_file():
+        raise CorpusError(f"there is no store of reports at {where}.")
+    blank, found = asked.blank(), list[CodebookReport]()
+    tables = open_tables(where, settings_of(asked.question.vocabulary, asked), read_only=True)
+    try:
+        last, more = 0, True
+        while more:
+            rows = tables.numbered(last, TOGETHER)
+            found += [
+                replace(blank, number=bytes(number), answer=int.from_bytes(bytes(answer), "little"))
+                for _, number, answer in rows
+            ]
+            last, more = (rows[-1][0] if rows else last), len(rows) == TOGETHER
+    except tables.failures as error:
+        raise CorpusError(f"the store cannot be read ({type(error).__name__}).") from None
+    finally:
+        tables.close()
+    return found
