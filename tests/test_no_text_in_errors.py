@@ -28,8 +28,10 @@ from discreet import (
     evaluate,
     fit_topics,
 )
+from discreet.audit.canary_run import make_canaries, score_canaries
 from discreet.central import inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
+from discreet.evaluate.topics import hellinger
 from discreet.federated.pair_round import PairResponse, public_noise
 from discreet.lda import fold_in
 from discreet.lda._fold_in import log_likelihood, query_statistic
@@ -251,7 +253,7 @@ CALLS = {
     "coherence_umass": lambda X, m: evaluate.coherence_umass(X, COUNTS, top=3),
     "topic_coherences_npmi": lambda X, m: evaluate.topic_coherences_npmi(X, COUNTS, top=3),
     "diversity": lambda X, m: evaluate.diversity(X, top=3),
-    "hellinger": lambda X, m: evaluate.hellinger(TOPICS, X),
+    "hellinger": lambda X, m: hellinger(TOPICS, X),
     "topic_match": lambda X, m: evaluate.topic_match(X, TOPICS),
     "choose_n_topics": lambda X, m: evaluate.choose_n_topics(X, [2], n_folds=2, make_model=lambda k, seed: m.gibbs),
     "choose_n_topics candidates": lambda X, m: evaluate.choose_n_topics(COUNTS, X, n_folds=2),
@@ -282,8 +284,8 @@ CALLS = {
     "classifier_attack labels": lambda X, m: audit.classifier_attack(train, COUNTS, X, n_shadows=2, random_state=0),
     "one_run_audit": lambda X, m: audit.one_run_audit(train, X, n_canaries=10, random_state=0),
     "one_run_audit train": lambda X, m: audit.one_run_audit(lambda counts, seed: X, COUNTS, n_canaries=10, random_state=0),  # noqa: E501
-    "make_canaries": lambda X, m: audit.make_canaries(X, 3, random_state=0),
-    "score_canaries": lambda X, m: audit.score_canaries(TOPICS, X),
+    "make_canaries": lambda X, m: make_canaries(X, 3, random_state=0),
+    "score_canaries": lambda X, m: score_canaries(TOPICS, X),
     "simple_attacks": lambda X, m: audit.simple_attacks(TOPICS, X, LABELS == 1),
     "simple_attacks members": lambda X, m: audit.simple_attacks(TOPICS, COUNTS, X),
     "train_statistics": lambda X, m: audit.train_statistics(train, X, np.ones((2, 300), bool), [0, 1]),
