@@ -76,12 +76,9 @@ def perplexity(form, beta, methods, corpora=("kos", "nips", "enron")):
     ]
 
 
-def attack(method, form, beta):
-    where = {"method": method, "form": form, "beta": beta, "sweeps": 100}
-    return several("zhao2020/attack", "mean_posterior", "corpus", ATTACKED, **where)
-
-
-ATTACKED = ("kos",)
+def attack(corpus, method, form, beta):
+    where = {"corpus": corpus, "form": form, "beta": beta, "sweeps": 300}
+    return value("zhao2020/attack", "mean_posterior", method=method, **where)
 
 
 def figure_6(corpus, line):
@@ -238,15 +235,21 @@ ROWS = {
         ),
         None,
     ),
-    "Zhao, figure 4": (
-        None,
-        lambda: [
-            *attack("non-private", "as meant", 0.01)[:1],
-            *attack("CDP-LDA+, eps 1", "as printed", 0.01),
-            *attack("HDP-LDA, eps_I 10, eps_L 1", "as printed", 0.5),
-        ],
-        lambda: attack("HDP-LDA, eps_I 10, eps_L 1", "as meant", 0.5),
-    ),
+    **{
+        f"Zhao, figure 4, {corpus}": (
+            None,
+            lambda corpus=corpus: [
+                attack(corpus, "non-private", "as meant", 0.01),
+                attack(corpus, "CDP-LDA+, eps 1", "as printed", 0.01),
+                attack(corpus, "HDP-LDA, eps_I 10, eps_L 1", "as printed", 0.5),
+            ],
+            lambda corpus=corpus: [
+                attack(corpus, f"HDP-LDA, eps_I {inherent}, eps_L 1", "as meant", 0.5)
+                for inherent in (10, 5, 1)
+            ],
+        )
+        for corpus in CORPORA
+    },
     "Zhao, figure 5": (
         None,
         lambda: perplexity("as printed", 0.5, ("limited", "HDP")) + perplexity("as printed", 0.01, ("CDP+",)),
@@ -308,7 +311,9 @@ ROWS = {
     ),
     "FedLDA, figure, by share": (
         None,
-        None,
+        lambda: several(
+            "wang2020/printed", "perplexity", "reports_per_token", (2, 5, 10, 20), part="share", epsilon=7.5
+        ),
         lambda: several(
             "wang2020/sweeps", "perplexity", "reports_per_token", (4, 10, 20, 40), part="share", epsilon=7.5
         ),

@@ -23,10 +23,10 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from discreet.federated.randomised_response import response_probability
 from run import HERE, Table, column, corpus, kos, scores
 
 from discreet.evaluate import completion_perplexity
+from discreet.federated.pair_round import response_probability
 from discreet.lda import fold_in
 
 PROMISE = math.inf
@@ -69,8 +69,8 @@ def answers(words, topics, theta, phi, eta, rng):
     return sent
 
 
-def fedlda(present, n_topics, eta, n_rounds, seed):
-    """Run all rounds over documents of all clients; return the topics."""
+def fedlda(present, n_topics, eta, n_rounds, seed, share=1.0):
+    """Run all rounds over documents of all clients; return the topics. ``share``: of its tokens, sent in a round."""
     rng = np.random.default_rng(seed)
     n_words = present.shape[1]
     documents = np.repeat(np.arange(present.shape[0]), np.diff(present.indptr))
@@ -80,8 +80,9 @@ def fedlda(present, n_topics, eta, n_rounds, seed):
     for _ in range(n_rounds):
         theta = np.asarray(fold_in(phi, present, doc_topic_prior=ALPHA, max_iter=40, tol=1e-3))[documents]
         topics = drawn(theta * phi.T[words], rng)
-        received = np.zeros_like(total)
-        np.add.at(received, (topics, answers(words, topics, theta, phi, eta, rng)), 1)
+        received, sent = np.zeros_like(total), answers(words, topics, theta, phi, eta, rng)
+        chosen = np.flatnonzero(rng.random(len(words)) < share) if share < 1 else slice(None)
+        np.add.at(received, (topics[chosen], sent[chosen]), 1)
         total = FORGETTING * total + received
         phi = (total + BETA) / (total + BETA).sum(1, keepdims=True)
     return phi
@@ -119,7 +120,7 @@ def table():
 
 
 def sweeps():
-    """Over epsilon and topics, on kos, completion perplexity, 20 rounds."""
+    """Over epsilon, topics, and the share of tokens sent, on kos, completion perplexity, 20 rounds."""
     rows = Table(HERE / "printed.csv")
     parts, test = kos(0)
     train = sp.vstack(parts).tocsr()
@@ -134,6 +135,15 @@ def sweeps():
 
         setting = {"part": "sweep", "corpus": "kos", "line": "FedLDA, as printed", "epsilon": epsilon}
         rows.add(work, **setting, n_topics=n_topics, n_rounds=20)
+    eta = READINGS["1 / (delta delta_0 e^eps + 1)"](7.5)
+    for reports in (2, 5, 10, 20):
+
+        def shared(reports=reports):
+            phi = fedlda(train, 10, eta, 20, 0, reports / 20)
+            return {"perplexity": completion_perplexity(phi, test), "total_epsilon": PROMISE}
+
+        setting = {"part": "share", "corpus": "kos", "line": "FedLDA, as printed", "epsilon": 7.5}
+        rows.add(shared, **setting, n_topics=10, n_rounds=20, reports_per_token=reports)
 
 
 def with_prior(present, n_topics, epsilon, even, n_rounds, seed):
