@@ -64,6 +64,8 @@ def reports(folder: Path, channel: BitChannel) -> None:
 def readme(folder: Path) -> dict[str, Any]:
     notes(folder)
     reports(folder, BitChannel.symmetric(4.0))
+    whose = [f"p{row // 2}" for row in range(8000)]
+    pd.DataFrame({"note": some_texts(8000), "patient": whose}).to_csv(folder / "notes.csv", index=False)
     return {"texts": some_texts(6000), "words": WORDS}
 
 

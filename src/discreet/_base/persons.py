@@ -157,12 +157,15 @@ def check_persons(rows: object, persons: Any, n_rows: int | None = None) -> NDAr
     Raises
     ------
     PrivacyError
-        Where both say whose the documents are.
+        Where both say whose the documents are, and do not agree.
     CorpusError
         Where persons have another index than the rows, another shape, or do not name somebody for each row.
     """
+    known = carried(rows, "persons") if knows_persons(rows) else None
     if persons is None:
-        return carried(rows, "persons") if knows_persons(rows) else None
+        return known
+    if isinstance(known, np.ndarray) and _are_same(known, rows, persons):
+        return known  # each step of a pipeline is given them
     _check_beside(rows, persons)
     return number_persons(persons, _n_rows(rows) if n_rows is None else n_rows)
 
@@ -249,14 +252,21 @@ def _check_beside(rows: object, persons: Any) -> None:
     """Refuse persons beside rows that know theirs, or that have another index."""
     if knows_persons(rows):
         raise PrivacyError(
-            "the corpus knows whose its documents are, so ",
+            "the corpus knows whose its documents are, and ",
             Parameter("persons"),
-            " beside it could only contradict them: leave ",
+            " beside it say otherwise: leave ",
             Proposal("persons"),
-            " out (in a pipeline, give them to the step that counts the words alone), or take the corpus "
-            "without_persons().",
+            " out, or take the corpus without_persons().",
         )
     check_same_rows(rows, persons, "persons")
+
+
+def _are_same(known: NDArray[np.int64], rows: object, persons: Any) -> bool:
+    """Whether persons that come beside a corpus are those that it knows, whatever their numbers."""
+    check_same_rows(rows, persons, "persons")
+    given = number_persons(persons, len(known))
+    pairs = {tuple(pair) for pair in np.stack([known, given], 1).tolist()}
+    return len(pairs) == len(np.unique(known)) == len(np.unique(given))
 
 
 def _n_rows(rows: Any) -> int | None:

@@ -7,11 +7,12 @@ asked for. All are booked at once, before a text is read.
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
+from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback
 from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
@@ -24,7 +25,8 @@ from discreet.central.vocabulary.documents import check_kind, faults_of_counted,
 from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
-from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.read import corpus_of_source, is_source
+from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
@@ -49,6 +51,14 @@ __all__ = ["bookings", "estimators", "fit_topics"]
 #: Of the run's delta: the chance that a word which only one unit has is chosen.
 _DELTA_OF_WORDS = 0.1
 _SAMPLED_TOLERANCE = 1e-3
+#: What is said of texts that are counts by now.
+_CUT_ALREADY: dict[str, Any] = {
+    "stop_words": "auto",
+    "token_pattern": DEFAULT_TOKEN_PATTERN,
+    "tokenizer": None,
+    "ngram_range": (1, 1),
+    "phrases": None,
+}
 _OWN = rules(
     vocabulary_share=number(above=0, below=1),
     words_are_public=FLAG,
@@ -58,14 +68,16 @@ _OWN = rules(
 
 
 def fit_topics(
-    texts_or_corpus: "Iterable[str] | Corpus | ShardedCorpus",
+    texts_or_corpus: Any,
     *,
     epsilon: float,
     delta: float = 1e-6,
     n_topics: int = 20,
-    privacy_unit: str = "document",
-    unit_name: str | None = None,
+    text: str | None = None,
+    person: str | None = None,
     persons: Any = None,
+    privacy_unit: str | None = None,
+    unit_name: str | None = None,
     vocabulary: Any = None,
     words_are_public: bool = False,
     vocabulary_share: float = 0.25,
@@ -95,19 +107,24 @@ def fit_topics(
 
     Parameters
     ----------
-    texts_or_corpus : iterable of str, Corpus or ShardedCorpus
-        Texts are read once. A Corpus whose words are public, or were chosen privately before, is used as it is.
+    texts_or_corpus : iterable of str, path, data frame, Corpus or ShardedCorpus
+        Texts are read once. A path is that of any file or folder that :func:`~discreet.corpus.read_corpus` reads; a
+        frame is one of pandas, polars or pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were
+        chosen privately before, is used as it is.
     epsilon, delta : float, delta 1e-6 by default
         Privacy loss of the whole run, and what is allowed beyond exp(epsilon). ``epsilon = inf`` is the
         non-private twin.
     n_topics : int, default 20
         Number of topics, K.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden.
+    text, person : str, optional
+        Of a file or frame: the column that holds the text, by default "text", and the one that says whose it is.
+    persons : array-like of shape (n_documents,), optional
+        Person of each document, where no column says it; by default those of the corpus.
+    privacy_unit : {"document", "person"}, optional
+        Whose presence is hidden: by default the person's, with all that they wrote, where it is known whose the
+        documents are, and the document's otherwise.
     unit_name : str, optional
         What one person is called in ledger, card, report and messages, such as "patient". Public.
-    persons : array-like of shape (n_documents,), optional
-        Person of each document, where people are the unit; by default those of the corpus.
     vocabulary : iterable or mapping of str, optional
         A public list of words instead of privately chosen ones: then all of epsilon goes to the topics.
     words_are_public : bool, default False
@@ -164,12 +181,16 @@ def fit_topics(
     >>> release = fit_topics(texts, epsilon=4.0, n_topics=2, random_state=0, allow_unlearnable=True)
     >>> release.vocabulary
     ('coast', 'hit', 'law', 'passed', 'senate', 'storm')
+
+    Of a file or a frame, with several texts a person: ``fit_topics("notes.csv", text="note", person="patient",
+    epsilon=2)``.
     """
+    whose = "document" if person is None and persons is None else "person"
     words, topics = estimators(
         epsilon=epsilon,
         delta=delta,
         n_topics=n_topics,
-        privacy_unit=privacy_unit,
+        privacy_unit=whose if privacy_unit is None else privacy_unit,
         vocabulary=vocabulary,
         words_are_public=words_are_public,
         vocabulary_share=vocabulary_share,
@@ -193,7 +214,25 @@ def fit_topics(
         ledger=ledger,
         callback=callback,
     )
+    if is_source(texts_or_corpus):
+        cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
+        texts_or_corpus = corpus_of_source(texts_or_corpus, text, person, cut)
+        words.set_params(**_CUT_ALREADY)
+        stop_words = "auto"
+    elif text is not None or person is not None:
+        raise ParameterError(
+            Parameter("text"),
+            " and ",
+            Parameter("person"),
+            " name columns of a file or a frame: pass one of these, or say whose texts of a list are by ",
+            Proposal("persons"),
+            ".",
+        )
     check_kind(texts_or_corpus)
+    if privacy_unit is None and knows_persons(texts_or_corpus):
+        whose = "person"
+    privacy_unit = whose if privacy_unit is None else privacy_unit
+    words.privacy_unit = topics.privacy_unit = privacy_unit
     by = by if prevalence is None else labels_for(texts_or_corpus, by)
     check_rows_of_labels(texts_or_corpus, by, persons)
     theirs = ledger_of_choices(texts_or_corpus)

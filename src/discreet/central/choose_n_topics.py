@@ -41,6 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, steps
 from discreet._base.validate import faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
@@ -132,7 +133,7 @@ def choose_n_topics_privately(
     *,
     epsilon: float,
     delta: float = 1e-6,
-    privacy_unit: str = "document",
+    privacy_unit: str | None = None,
     persons: Any = None,
     selection_share: float = 0.1,
     contribution_bound: float = 1.0,
@@ -154,7 +155,8 @@ def choose_n_topics_privately(
         Numbers of topics, two or more; each costs.
     epsilon, delta : float
         The promise of everything that is released.
-    privacy_unit : {"document", "person"}, default "document"
+    privacy_unit : {"document", "person"}, optional
+        By default the person, where it is known whose the documents are.
     persons : array-like of shape (n_documents,), optional
     selection_share : float, default 0.1
         Share of epsilon for the choice; the candidates get the largest equal part that all together leaves.
@@ -191,6 +193,8 @@ def choose_n_topics_privately(
     """
     numbers = _check_candidates(candidates)
     refuse(faults_of({"selection_share": selection_share, "contribution_bound": contribution_bound}, _OWN))
+    if privacy_unit is None:
+        privacy_unit = "person" if persons is not None or knows_persons(X) else "document"
     common: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "random_state": random_state}
     of_topics |= {"n_jobs": n_jobs, "epsilon": epsilon, "ledger": ledger, **common}
     models = [PrivateLDA(n, **of_topics) for n in numbers]

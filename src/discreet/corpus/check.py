@@ -73,8 +73,22 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
     """
     shape = getattr(X, "shape", None)
     first = X[0] if isinstance(X, list | tuple) and len(X) > 0 else None
-    if isinstance(X, str | bytes) or isinstance(first, str | bytes):
+    inner = first[0] if isinstance(first, list | tuple) and len(first) > 0 else None
+    if any(isinstance(one, str | bytes) for one in (X, first, inner)):
         raise CorpusError(f"X holds text, but counts of words are expected: {advice}.")
+    if (
+        isinstance(first, list | tuple)
+        and len({len(row) if isinstance(row, list | tuple) else -1 for row in X}) > 1
+    ):
+        raise CorpusError(
+            "X is a list of lists of different lengths, but counts have a column for each word: pass a matrix; or if "
+            "these are documents as numbers of words, Corpus.from_tokens."
+        )
+    if hasattr(X, "column_names") and hasattr(X, "features"):
+        raise CorpusError(
+            "X is a dataset with columns, but counts of words are expected: fit_topics(X, text=..., person=...) takes "
+            "it as it is."
+        )
     if isinstance(shape, tuple) and len(shape) != 2:
         raise CorpusError(
             f"Expected 2D array (documents x words), got an array of shape {shape} instead. If these are texts, "

@@ -17,12 +17,22 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
+from discreet.corpus.formats.tabular import from_frame, is_frame
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
-__all__ = ["as_numbers", "declared", "name_columns", "one_a_line", "read_corpus", "refuse_options"]
+__all__ = [
+    "as_numbers",
+    "corpus_of_source",
+    "declared",
+    "is_source",
+    "name_columns",
+    "one_a_line",
+    "read_corpus",
+    "refuse_options",
+]
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -210,6 +220,31 @@ def _read(
     return corpus.with_word_origin(declared(origin, words_are_public, listed is not None)).read_as(
         cut=counted.cut
     )
+
+
+def is_source(documents: Any) -> bool:
+    """Whether documents are in a file, a folder, a frame or a dataset, and not texts or counts themselves."""
+    return isinstance(documents, str | os.PathLike) or is_frame(documents)
+
+
+def corpus_of_source(source: Any, text: str | None, person: str | None, tokenizer: Tokenizer) -> Corpus:
+    """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
+
+    Raises
+    ------
+    CorpusError
+        Where there is no such file; its name is not shown, because it may be a text.
+    """
+    columns: dict[str, Any] = {"text": text, "person": person}
+    columns = {name: column for name, column in columns.items() if column is not None}
+    if is_frame(source):
+        return from_frame(source, tokenizer=tokenizer, **columns)
+    if not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
+        raise CorpusError(
+            "this is no file or folder that exists: pass the path of one, a frame, or a list of texts."
+        )
+    cut = {"tokenizer": tokenizer} if reader_of(find_format(source)).holds == "text" else {}
+    return read_corpus(source, **cut, **columns)
 
 
 def name_columns(

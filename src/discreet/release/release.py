@@ -199,8 +199,9 @@ class Release(Promised):
 
         Parameters
         ----------
-        counts : array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
-            Columns as in ``vocabulary``; where they have names, in any order.
+        counts : list of str, array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
+            Texts are cut into words as those of the release were. Of counts, columns as in ``vocabulary``; where they
+            have names, in any order.
         n_jobs : int, optional
         engine : Engine, optional
             What goes through shards; by default ``n_jobs`` threads.
@@ -221,7 +222,7 @@ class Release(Promised):
         if is_sharded(counts):
             parts = self.transform_shards(counts, n_jobs=n_jobs, engine=engine)
             return stack(parts, counts, len(self.topic_word))
-        ordered = in_order(counts, self.vocabulary)
+        ordered = in_order(_counted(counts, self), self.vocabulary)
         checked = check_counts(ordered, n_words=len(self.vocabulary), advice=COUNT_ITS_WORDS)
         return fold_in(self.topic_word, checked, doc_topic_prior=self.doc_topic_prior, n_jobs=n_jobs)
 
@@ -375,6 +376,19 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
     return tuple(str(word) for word in words)  # plain text, not a subclass such as numpy's
 
 
+def _counted(X: Any, release: Release) -> Any:
+    """Return texts as counts of the words of a release, cut as its texts were; anything else as it is."""
+    one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
+    if not one_a_row or not len(X) or not isinstance(next(iter(X)), str):
+        return X
+    if known_words(release.vocabulary) is None:
+        return X  # columns that nobody named have no words to count
+    from discreet.corpus import Corpus, tokenizer_like
+
+    cut = tokenizer_like(release.configuration)
+    return Corpus.from_texts(X, tokenizer=cut, vocabulary=release.vocabulary)
+
+
 class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of estimators whose ``fit`` sets ``release_`` and ``n_features_in_``: all of it is post-processing."""
 
@@ -388,9 +402,10 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like, sparse matrix, frame, Corpus or ShardedCorpus of shape (n_documents, n_words)
-            Where columns have names, they are put in the order of the release; other words are refused. Of shards
-            one a thread is read at a time, and ``release_.transform_shards`` holds no more of the answer, either.
+        X : list of str, array-like, sparse matrix, frame, Corpus or ShardedCorpus of shape (n_documents, n_words)
+            Texts are cut into words as those that were fitted. Where columns have names, they are put in the order of
+            the release; other words are refused. Of shards one a thread is read at a time, and
+            ``release_.transform_shards`` holds no more of the answer, either.
 
         Returns
         -------
@@ -446,7 +461,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         from discreet.corpus import check_counts
 
         check_is_fitted(self, "release_")
-        ordered = in_order(X, known_words(self.release_.vocabulary))
+        ordered = in_order(_counted(X, self.release_), known_words(self.release_.vocabulary))
         counts = check_counts(ordered, advice=COUNT_ITS_WORDS)
         if counts.shape[1] != self.n_features_in_:
             raise CorpusError(

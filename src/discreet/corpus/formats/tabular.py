@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.progress import Callback
-from discreet._base.validate import shown
+from discreet._base.validate import first_few, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
@@ -29,7 +29,7 @@ from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["from_frame", "holds_frames", "read_arrow", "read_frames", "read_parquet", "read_xlsx"]
+__all__ = ["from_frame", "holds_frames", "is_frame", "read_arrow", "read_frames", "read_parquet", "read_xlsx"]
 
 _ROWS = 4096
 #: By these an object is known that gives its rows piece by piece; none of their libraries is needed to look.
@@ -59,7 +59,7 @@ def from_frame(
 
     Parameters
     ----------
-    frame : data frame
+    frame : data frame, or what has ``column_names`` and gives a column by its name (a Hugging Face dataset)
         Eager or lazy; of a lazy one only the columns named are computed.
     text, person, label : str
         Names of columns; see :func:`read_corpus`.
@@ -100,7 +100,7 @@ def holds_frames(source: Any) -> bool:
     """Whether this is a frame, gives frames, or holds some, and not names of files."""
     if isinstance(source, str | os.PathLike):
         return False
-    if _is_frame(source):
+    if is_frame(source):
         return True
     if isinstance(source, Sequence):
         return bool(source) and not isinstance(source[0], str | os.PathLike)
@@ -117,14 +117,15 @@ def read_frames(source: Any, reading: Reading) -> Corpus:
         collects in batches.
     reading : Reading
     """
-    wanted, sources = _wanted(reading), [source] if _is_frame(source) else source
+    wanted, sources = _wanted(reading), [source] if is_frame(source) else source
     pieces = (piece for one in sources for piece in _pieces(one, wanted))
     return _of_frames(pieces, reading, Problems("the frame"))
 
 
-def _is_frame(source: Any) -> bool:
+def is_frame(source: Any) -> bool:
+    """Whether this is a table in memory, whoever's, or gives its rows piece by piece."""
     # Its class is asked: a lazy frame would compute its columns.
-    return any(hasattr(type(source), name) for name in ("columns", *_IN_PIECES))
+    return any(hasattr(type(source), name) for name in ("columns", "column_names", *_IN_PIECES))
 
 
 def _wanted(reading: Reading) -> list[str]:
@@ -156,7 +157,7 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
 
     def records() -> Iterator[Record]:
         for native in frames:
-            frame: Any = nw.from_native(_as_table(native))
+            frame: Any = nw.from_native(_as_table(native, wanted))
             choose_fields(reading, frame.collect_schema().names(), problems)
             frame = frame.select(wanted)
             if isinstance(frame, nw.LazyFrame):
@@ -173,12 +174,21 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
     return gather(records(), reading, problems, place="row {}".format, progress=progress)
 
 
-def _as_table(batch: Any) -> Any:
-    """Return a record batch of pyarrow as a table; anything else as it is."""
-    if type(batch).__name__ != "RecordBatch":
+def _as_table(batch: Any, wanted: list[str]) -> Any:
+    """Return a record batch of pyarrow, or the wanted columns of a dataset, as a table; anything else as it is."""
+    of_dataset = hasattr(batch, "column_names") and not hasattr(batch, "columns")
+    if not of_dataset and type(batch).__name__ != "RecordBatch":
         return batch
-    import pyarrow as pa
-
+    if of_dataset and isinstance(batch.column_names, dict):
+        raise CorpusError(
+            f"this holds several datasets, {first_few(map(repr, batch.column_names))}: pass one of them."
+        )
+    pa = _pyarrow()
+    if of_dataset:
+        names = [name for name in wanted if name in batch.column_names]
+        other = [pa.nulls(len(batch))] * (len(batch.column_names) - len(names))  # for their names alone
+        others = [name for name in batch.column_names if name not in names]
+        return pa.table([*(list(batch[name]) for name in names), *other], [*names, *others])
     return pa.Table.from_batches([batch])
 
 

@@ -1,0 +1,141 @@
+"""`fit_topics` takes files, frames and datasets with their columns, and protects persons where it knows them."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
+from discreet.central import choose_n_topics_privately
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+
+COLUMNS = {"text": "note", "person": "patient"}
+HOW = {"epsilon": 20.0, "n_topics": 2, "allow_unlearnable": True, "random_state": 0}
+
+
+class Dataset:
+    """What a Hugging Face dataset shows of itself: columns by their names, no ``columns``."""
+
+    features = ()
+    shape = (600, 3)
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    @property
+    def column_names(self):
+        return list(self._columns)
+
+    def __len__(self):
+        return len(self._columns["note"])
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+
+@pytest.fixture(scope="module")
+def columns():
+    notes = ["nurse ward bed", "storm coast law", "ward coast bed"] * 200
+    return {"note": notes, "patient": [f"p{row // 3}" for row in range(600)], "ward": ["a"] * 600}
+
+
+def sources(columns, folder):
+    frame = pd.DataFrame(columns)
+    frame.to_csv(folder / "notes.csv", index=False, quoting=csv.QUOTE_ALL)
+    yield folder / "notes.csv", COLUMNS
+    yield str(folder / "notes.csv"), COLUMNS
+    yield frame, COLUMNS
+    yield pl.DataFrame(columns), COLUMNS
+    yield pa.table(columns), COLUMNS
+    yield Dataset(columns), COLUMNS
+    yield columns["note"], {"persons": columns["patient"]}
+    yield Corpus.from_texts(columns["note"], persons=columns["patient"]), {}
+
+
+def test_whatever_holds_the_texts_persons_are_protected_and_the_release_is_the_same(columns, tmp_path):
+    made = [fit_topics(source, **named, **HOW) for source, named in sources(columns, tmp_path)]
+    assert {release.ledger.privacy_unit for release in made} == {"person"}
+    assert len({release.vocabulary for release in made}) == 1
+    for release in made[1:]:
+        np.testing.assert_array_equal(release.topic_word, made[0].topic_word)
+    assert fit_topics(pd.DataFrame(columns), text="note", **HOW).ledger.privacy_unit == "document"
+
+
+@pytest.mark.parametrize(
+    ("named", "error", "message"),
+    [
+        ({"text": "note", "person": "member"}, CorpusError, "'note', 'patient', 'ward'"),
+        ({"text": "note", "person": "patient", "privacy_unit": "document"}, PrivacyError, "person"),
+        ({}, CorpusError, "no field for text='text'"),
+    ],
+)
+def test_columns_that_are_not_there_are_answered_before_anything_is_booked(columns, named, error, message):
+    ledger = Ledger(20.0, privacy_unit="person" if "person" in named else "document")
+    with pytest.raises(error, match=message):
+        fit_topics(pd.DataFrame(columns), ledger=ledger, **named, **HOW)
+    assert not ledger.entries
+
+
+def test_columns_of_what_has_none_and_files_that_are_not_there(columns):
+    with pytest.raises(ParameterError, match="persons="):
+        fit_topics(columns["note"], person="patient", **HOW)
+    secret = "the patient in bed four"
+    with pytest.raises(CorpusError, match="no file or folder") as told:
+        fit_topics(secret, **HOW)
+    assert secret not in str(told.value)
+    with pytest.raises(CorpusError, match="'train', 'test'"):
+        fit_topics(type("Several", (), {"column_names": {"train": ["text"], "test": ["text"]}})(), **HOW)
+
+
+def test_persons_to_both_steps_of_a_pipeline_are_one_statement(columns):
+    whose = np.array(columns["patient"])
+    ledger = Ledger(20.0, privacy_unit="person")
+    terms = {"privacy_unit": "person", "ledger": ledger, "random_state": 0}
+    steps = (
+        PrivateCountVectorizer(epsilon=8.0, **terms),
+        PrivateLDA(2, epsilon=8.0, allow_unlearnable=True, **terms),
+    )
+    told = {"privatecountvectorizer__persons": whose, "privatelda__persons": whose}
+    assert make_pipeline(*steps).fit(columns["note"], **told)[-1].release_.ledger.privacy_unit == "person"
+    corpus = Corpus.from_texts(columns["note"], persons=columns["patient"], words_are_public=False)
+    for other in (np.roll(whose, 1), np.arange(600), np.zeros(600, int)):
+        with pytest.raises(PrivacyError, match="say otherwise"):
+            PrivateCountVectorizer(privacy_unit="person").fit(corpus, persons=other)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([["nurse", "ward"], ["storm"]], "holds text"),
+        ([[1, 2], [1]], "different lengths"),
+        (Dataset({"note": ["nurse"] * 3, "patient": ["a"] * 3}), "fit_topics"),
+    ],
+)
+def test_what_are_no_counts_is_refused_before_anything_is_booked(given, message):
+    ledger = Ledger(1.0)
+    with pytest.raises(CorpusError, match=message):
+        PrivateLDA(2, ledger=ledger).fit(given)
+    assert not ledger.entries
+
+
+def test_texts_are_transformed_as_those_that_were_fitted(columns):
+    release = fit_topics(columns["note"], stop_words=["ward"], **HOW)
+    texts = ["nurse ward bed bed", "storm storm law"]
+    counts = Corpus.from_texts(texts, vocabulary=release.vocabulary)
+    assert counts.n_tokens > 4
+    for given in (texts, tuple(texts), pd.Series(texts), np.array(texts)):
+        np.testing.assert_array_equal(release.transform(given), release.transform(counts))
+    with pytest.raises(CorpusError, match="holds text"):
+        release.transform("nurse ward")
+
+
+def test_a_choice_of_topics_protects_persons_that_it_is_given():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(np.where(np.arange(30) // 10 == rng.integers(3, size=(600, 1)), 0.8, 0.1))
+    terms = {"epsilon": 8.0, "random_state": 0, "allow_unlearnable": True}
+    made = choose_n_topics_privately(counts, [1, 3], persons=np.arange(600) // 2, **terms)
+    assert made.release.ledger.privacy_unit == "person"
