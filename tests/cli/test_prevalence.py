@@ -287,6 +287,32 @@ def test_a_cross_table_of_wards_by_quarters(ward_notes, tmp_path):
     assert made.n_units == pytest.approx(exact, abs=60)
 
 
+def test_rows_without_a_patient_are_left_out_of_both_columns_of_a_cross_table(ward_notes, tmp_path, capsys):
+    lines = (ward_notes / "notes.jsonl").read_text().splitlines()
+    notes = [
+        json.loads(line) | ({"patient": None} if row % 10 == 0 else {}) for row, line in enumerate(lines)
+    ]
+    corpus = tmp_path / "notes.jsonl"
+    corpus.write_text("\n".join(map(json.dumps, notes)))
+    line = [
+        "prevalence",
+        ward_notes / "model",
+        corpus,
+        "--text",
+        "body",
+        "--person",
+        "patient",
+        "--seed",
+        "0",
+    ]
+    line += [*wards_by_quarter(ward_notes), "--epsilon", "1", "--out", tmp_path / "s.json"]
+    assert run([str(part) for part in line]) == 2
+    assert "--skip-empty leaves out rows without a person" in capsys.readouterr().err
+    assert run([str(part) for part in [*line, "--skip-empty"]]) == 0
+    assert "left out 300 documents without text or person" in capsys.readouterr().err
+    assert sum(PrevalenceRelease.load(tmp_path / "s.json").n_units) == pytest.approx(1500, abs=150)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

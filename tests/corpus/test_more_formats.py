@@ -231,6 +231,21 @@ def test_fields_of_documents_that_are_left_out_need_not_be_there(tmp_path):
     assert (corpus.n_documents, corpus.n_skipped, corpus.persons.tolist()) == (1, 2, [0])
 
 
+def test_rows_without_a_person_are_left_out_where_empty_ones_are(tmp_path):
+    people = ["x", None, "", " ", "NaN", "n/a", "y", "x"]
+    lines = [json.dumps({"text": "bed ward", "who": one}) for one in people] + ['{"text": "nurse"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    with pytest.raises(CorpusError, match="skip_empty=True leaves out rows without a person"):
+        read_corpus(tmp_path / "a.jsonl", person="who")
+    corpus = read_corpus(tmp_path / "a.jsonl", person="who", skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped, corpus.persons.tolist()) == (3, 6, [0, 1, 0])
+    assert read_corpus(tmp_path / "a.jsonl", skip_empty=True).n_documents == 9  # nobody asked whose they are
+    for unclear in (True, 1.5, "12,000"):
+        (tmp_path / "b.jsonl").write_text(json.dumps({"text": "bed", "who": unclear}))
+        with pytest.raises(CorpusError, match="must name the person"):
+            read_corpus(tmp_path / "b.jsonl", person="who", skip_empty=True)
+
+
 def test_skipping_where_it_has_no_meaning(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "bed"}\n')
     with pytest.raises(ParameterError, match="use fields"):

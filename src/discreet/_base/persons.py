@@ -54,6 +54,7 @@ __all__ = [
     "check_persons",
     "check_same_rows",
     "index_of",
+    "is_missing_person",
     "knows_persons",
     "number_persons",
     "person_key",
@@ -111,6 +112,12 @@ def _seen(person: str) -> str:
     while text and (text[0] in _UNSEEN or text[-1] in _UNSEEN):
         text = text.strip(_UNSEEN).strip()
     return text
+
+
+def is_missing_person(person: object) -> bool:
+    """Whether nothing is said of whose a document is, not even what could be read in two ways."""
+    missing = ("nothing", "empty text", "the text of a missing value")
+    return person_key(person) is None and why_nobody(person).startswith(missing)
 
 
 def why_nobody(person: object) -> str:

@@ -121,7 +121,10 @@ Sheet = Annotated[
     str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
 ]
 SkipEmpty = Annotated[
-    bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
+    bool,
+    typer.Option(
+        "--skip-empty", help="Leave out documents without text, or without a person where one is asked for."
+    ),
 ]
 StopWords = Annotated[
     list[str] | None,

@@ -81,10 +81,10 @@ def read_for(
 
 
 def say_skipped(corpus: "Corpus", say: Any) -> None:
-    """Say how many documents without text were left out."""
+    """Say how many documents were left out."""
     if corpus.n_skipped:
-        one = corpus.n_skipped == 1
-        say.print(f"left out {corpus.n_skipped} document{'' if one else 's'} without text", markup=False)
+        many, nobody = "" if corpus.n_skipped == 1 else "s", "" if corpus.persons is None else " or person"
+        say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}", markup=False)
 
 
 def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":

@@ -73,7 +73,6 @@ def labels_of(
         **options,
         "label": fields[1],
         "vocabulary": documents.vocabulary[:1],
-        "person": None,
     }
     given = {name: value for name, value in given.items() if value is not None}
     return documents.labels, read_corpus(corpus, known, **given).labels

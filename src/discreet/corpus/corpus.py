@@ -357,7 +357,7 @@ class Corpus(NoArray):
 
     @property
     def n_skipped(self) -> int:
-        """How many documents without text were left out when this was read."""
+        """How many documents without text, or without a person, were left out when this was read."""
         return self._n_skipped
 
     def with_word_origin(self, origin: WordOrigin) -> Corpus:

@@ -106,7 +106,8 @@ def read_corpus(
         privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from). Refused
         of words counted from raw text: only a list that is given, ``vocabulary``, can be public.
     skip_empty : bool, default False
-        Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
+        Leave out documents whose text is missing or blank (raw text), and where persons are read those that name
+        nobody; ``n_skipped`` says how many. Otherwise missing persons are an error, missing
         text (null, NaN, an empty cell of CSV or of a sheet) is an error, and blank text an empty document.
     keep_empty : bool, default False
         Take missing text for an empty document (raw text): where each document is answered for, as in local privacy,

@@ -67,6 +67,8 @@ _SAID = frozenset(
             "epsilon",
             "delta",
             "n_topics",
+            "text",
+            "person",
             "unit_name",
             "persons",
             "vocabulary",
@@ -222,7 +224,7 @@ def fit(
         )
     given["privacy_unit"] = "document" if documents.persons is None else "person"
     _say_what_comes(documents, beside, given, person, unit_name, vocabulary, options.get("tokenizer"), say)
-    labels = labels_of(documents, fields, corpus, known, how.options(known)) if by is not None else None
+    labels = labels_of(documents, fields, corpus, known, options) if by is not None else None
     if prevalence is not None:  # before the file of a ledger is made
         check_labels(prevalence, documents, labels)
     book = _open_ledger(ledger, epsilon, delta, given["privacy_unit"], budget, unit_name)
@@ -264,7 +266,7 @@ def _check_settings(given: dict[str, Any], unit: str) -> None:
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
 
-    known = {"texts_or_corpus", "unit_name", "persons", "prevalence", "by"}
+    known = {"texts_or_corpus", "text", "person", "unit_name", "persons", "prevalence", "by"}
     parameters = inspect.signature(fit_topics).parameters
     usual = {name: one.default for name, one in parameters.items() if name not in known}
     estimators(**(usual | given | {"privacy_unit": unit}))

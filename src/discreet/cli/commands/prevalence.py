@@ -50,7 +50,7 @@ __all__ = ["prevalence"]
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
 
-@reads_texts(*NOT_OF_A_RELEASE)
+@reads_texts(*NOT_OF_A_RELEASE, own=("skip_empty",))
 def prevalence(
     model: Model,
     corpus: CorpusArgument,
@@ -90,7 +90,7 @@ def prevalence(
     may leave.
     """
     from discreet.cli.display import console, print_guarantee, progress
-    from discreet.cli.reading import open_shards
+    from discreet.cli.reading import open_shards, say_skipped
     from discreet.corpus import read_corpus
     from discreet.release import Release
 
@@ -136,6 +136,7 @@ def prevalence(
             documents = read_corpus(
                 corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
             )
+            say_skipped(documents, say)
         going = show_shards(engine, -1, callback, sharded=known == "shards")
         if book is None:
             book = ledger_of_run(documents, epsilon, delta, unit, called)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from discreet._base.persons import person_key, why_nobody
+from discreet._base.persons import is_missing_person, person_key, why_nobody
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import first_few
 from discreet.corpus.corpus import Corpus
@@ -121,7 +121,8 @@ def gather(
     n_records = n_skipped = 0
     for record in records:
         n_records += 1
-        if reading.skip_empty and _says_nothing(record.text):
+        nobody = fields.person is not None and is_missing_person(record.person)
+        if reading.skip_empty and (nobody or _says_nothing(record.text)):
             n_skipped += 1
             continue
         fault = documents.add(record.text, only_check=bool(problems.found))
@@ -136,7 +137,9 @@ def gather(
                     place(record.where),
                     f"field {fields.person!r} must name the person, found {why_nobody(record.person)}",
                 )
-                problems.advise("; name them, or leave those rows out")
+                problems.advise(
+                    "; name them, or ", Proposal("skip_empty", True), " leaves out rows without a person"
+                )
             elif sink is not None:
                 keys.append(person)
             else:
@@ -300,8 +303,8 @@ def records_of_objects(
                 choose_fields(reading, first, problems, f", {place.format(number)},")
         labelled |= label in value
         missing = [field for field in (text, person) if field is not None and field not in value]
-        if (reading.skip_empty or reading.keep_empty) and missing == [text]:
-            value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
+        if missing and (reading.skip_empty or (reading.keep_empty and missing == [text])):
+            value = {**value, **dict.fromkeys(missing)}  # noqa: PLW2901  (a field left out is a missing one)
         elif missing:
             problems.add(place.format(number), f"no field {', '.join(map(repr, missing))}")
             continue
