@@ -144,6 +144,7 @@ class Calls:
         known = {
             "n_topics": 2, "epsilon": 400.0, "privacy_unit": unit, "ledger": self.ledger, "release": self.topics,
             "allow_unlearnable": True, "allow_large_delta": True, "random_state": 0, "n_rounds": 2, "delta": 1e-3,
+            "allow_large_epsilon": True,
             "groups": ["north", "south"], "candidates": [1, 2], "bound": Bound(privacy_unit=unit, bits=20),
             "n_sweeps": 2, "topic_word": self.topics.topic_word, "n_shadows": 2, "train": no_attack,
             "test_counts": FRAME, "train_labels": WARDS, "test_labels": WARDS, **dict.fromkeys(ROWS, rows),
@@ -307,9 +308,14 @@ def test_rows_that_know_their_persons_take_no_others(call, name, tmp_path):
             "a corpus knows its persons"
         )
         return
-    for rows in known(tmp_path / "s").values():
-        for persons in (IDS, IDS[ORDER], list(IDS), np.zeros(N), pd.Series(IDS)[ORDER]):
+    kinds = known(tmp_path / "s")
+    held = kinds["corpus"]
+    for rows in kinds.values():
+        same = (IDS, list(IDS))
+        for persons in (IDS[ORDER], np.zeros(N), pd.Series(IDS)[ORDER], *(same if rows is not held else ())):
             refused(call, name, rows, "knows whose its documents are", persons=persons)
+        for persons in same if rows is held else ():  # each step of a pipeline is given them
+            assert outcome(call(name, rows, persons=persons)) == outcome(call(name, rows))
         made = call(name, rows)  # and in shards they are no reason to book and then to refuse
         assert call.booked() or not hasattr(made, "release_")
         assert outcome(made) == outcome(call(name, rows if isinstance(rows, Corpus) else rows.to_corpus()))

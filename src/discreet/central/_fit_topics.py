@@ -46,11 +46,13 @@ from discreet.release.release import Release
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["bookings", "estimators", "fit_topics"]
+__all__ = ["LARGEST_EPSILON", "bookings", "estimators", "fit_topics"]
 
 #: Of the run's delta: the chance that a word which only one unit has is chosen.
 _DELTA_OF_WORDS = 0.1
 _SAMPLED_TOLERANCE = 1e-3
+#: What promises hardly anything, of how many texts ever.
+LARGEST_EPSILON, _LARGEST_DELTA = 20.0, 0.01
 #: What is said of texts that are counts by now.
 _CUT_ALREADY: dict[str, Any] = {
     "stop_words": "auto",
@@ -64,6 +66,7 @@ _OWN = rules(
     words_are_public=FLAG,
     sampling_rate=number(above=0, most=1),
     allow_unlearnable=FLAG,
+    allow_large_epsilon=FLAG,
 )
 
 
@@ -95,6 +98,7 @@ def fit_topics(
     n_units_lower_bound: int | None = None,
     allow_unlearnable: bool = False,
     allow_large_delta: bool = False,
+    allow_large_epsilon: bool = False,
     random_state: int | None = None,
     n_jobs: int | None = None,
     engine: Engine | None = None,
@@ -142,6 +146,8 @@ def fit_topics(
     doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, n_jobs, engine, callback
     allow_unlearnable, allow_large_delta
         As for :class:`~discreet.PrivateLDA`.
+    allow_large_epsilon : bool, default False
+        Go on where epsilon is above 20, which promises hardly anything. ``inf`` needs no such word.
     sampling_rate : float, default 1.0
         Below 1: :class:`~discreet.PrivateSVILDA` instead.
     random_state : int, optional
@@ -208,6 +214,7 @@ def fit_topics(
         n_units_lower_bound=n_units_lower_bound,
         allow_unlearnable=allow_unlearnable,
         allow_large_delta=allow_large_delta,
+        allow_large_epsilon=allow_large_epsilon,
         random_state=random_state,
         n_jobs=n_jobs,
         engine=engine,
@@ -303,6 +310,7 @@ def estimators(
     phrases: Any = None,
     sampling_rate: Any,
     allow_unlearnable: Any,
+    allow_large_epsilon: Any = True,
     random_state: Any,
     word_vectors: Any = None,
     engine: Any = None,
@@ -322,9 +330,11 @@ def estimators(
             "words_are_public": words_are_public,
             "sampling_rate": sampling_rate,
             "allow_unlearnable": allow_unlearnable,
+            "allow_large_epsilon": allow_large_epsilon,
         },
         _OWN,
     )
+    faults += _faults_of_size(epsilon, delta, allow_large_epsilon, of_topics.get("allow_large_delta", True))
     both: dict[str, Any] = {"privacy_unit": privacy_unit, "random_state": random_state, "callback": callback}
     words = PrivateCountVectorizer(
         epsilon=vocabulary_share * epsilon if is_number(epsilon) and is_number(vocabulary_share) else epsilon,
@@ -359,6 +369,32 @@ def estimators(
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
     refuse([*faults_of_estimator(topics), *faults, *mine])
     return words, topics
+
+
+def _faults_of_size(epsilon: Any, delta: Any, large_epsilon: Any, large_delta: Any) -> list[DiscreetError]:
+    """Say where a promise is next to none, whatever the texts: before they are read, and before anything is booked."""
+    faults: list[DiscreetError] = []
+    if is_number(epsilon) and LARGEST_EPSILON < epsilon < math.inf and not large_epsilon:
+        faults.append(
+            PrivacyError(
+                Parameter("epsilon"),
+                f" = {epsilon:g} promises next to nothing: whoever guesses whether somebody is in the texts may come "
+                f"to odds e^{epsilon:g} times as good. Take at most {LARGEST_EPSILON:g}, usually 1 to 3; ",
+                Proposal("allow_large_epsilon", True),
+                " goes on all the same.",
+            )
+        )
+    if is_number(delta) and _LARGEST_DELTA < delta < 1 and not large_delta:
+        faults.append(
+            PrivacyError(
+                Parameter("delta"),
+                f" = {delta:g} promises next to nothing: publishing one in {1 / delta:.0f} as they are would satisfy "
+                "it. Take one far below 1 / number of persons or documents, such as 1e-6; ",
+                Proposal("allow_large_delta", True),
+                " goes on all the same.",
+            )
+        )
+    return faults
 
 
 def bookings(

@@ -31,7 +31,7 @@ from discreet.cli.commands import (
     vectors,
     warmup,
 )
-from discreet.cli.ledgers import after_interruption, close_ledgers
+from discreet.cli.ledgers import after_interruption, close_ledgers, written_elsewhere
 from discreet.cli.options import READ
 from discreet.errors import (
     DiscreetError,
@@ -71,6 +71,7 @@ _OPTIONS_OF = {
     "answer": {"label": "--name"},
     "audit": {"n_jobs": "--set jobs="},
     "convert": {"format": "--from or --to"},
+    "check": {"label": "--by"},
     "fit": {"label": "--by"},
     "perturb": {"label": "--name"},
     "prevalence": {"label": "--by"},
@@ -78,7 +79,7 @@ _OPTIONS_OF = {
 }
 
 #: Commands that protect persons once a field names them.
-_OF_PERSONS = frozenset({"choose-topics", "convert", "evaluate", "fit", "prevalence"})
+_OF_PERSONS = frozenset({"check", "choose-topics", "convert", "evaluate", "fit", "prevalence"})
 
 #: Shown as one line, whatever filters are set.
 _WARNINGS = (
@@ -121,6 +122,7 @@ app = typer.Typer(
 )
 for _command in (
     fit.fit,
+    fit.check,
     look.report,
     review.review,
     look.topics,
@@ -209,6 +211,8 @@ def _run(arguments: list[str]) -> int:
         return _refuse("out of memory: use fewer words or topics, or a machine with more memory.")
     if code == INTERRUPTED:  # typer makes it of Ctrl-C, and says nothing
         return _refuse(after_interruption(), INTERRUPTED)
+    if elsewhere := written_elsewhere():
+        return _refuse(elsewhere)
     return code if isinstance(code, int) else 0
 
 

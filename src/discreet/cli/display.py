@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from discreet._base.progress import Callback, Rates
+from discreet.cli.ledgers import written
 from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease
@@ -25,6 +26,7 @@ from discreet.report.wording import told as noise_told
 __all__ = [
     "SEEDED",
     "console",
+    "console_of_results",
     "hand_over",
     "print_comparison",
     "print_guarantee",
@@ -43,6 +45,11 @@ _UNFIT = "Do not publish this: "
 def console(*, quiet: bool = False) -> Console:
     """Return a console on standard error, so that standard output stays clean for results."""
     return whole_words(Console(stderr=True, quiet=quiet, highlight=False))
+
+
+def console_of_results() -> Console:
+    """Return a console on standard output, where results go."""
+    return whole_words(Console(highlight=False))
 
 
 def print_json(answer: Any) -> None:
@@ -96,7 +103,7 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
 
 def hand_over(release: Release, out: Path, report: Path | None, say: Console) -> None:
     """Write what a fit releases, and show it; a quiet console shows only what makes the promise void."""
-    release.save(out)
+    out = written(release.save, out)
     print_topics(release, 10, say)
     say.print()
     print_guarantee(release, say)

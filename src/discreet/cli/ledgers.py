@@ -1,12 +1,15 @@
 """Ledgers that commands keep in files, and small releases that they write: a file, and its card beside it."""
 
+import secrets
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.files import write_whole
 from discreet.cli.options import check_output_file
-from discreet.errors import PrivacyError
+from discreet.errors import PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
@@ -20,8 +23,12 @@ __all__ = [
     "name_of_unit",
     "open_ledger",
     "save_with_card",
+    "written",
+    "written_elsewhere",
 ]
 
+#: What this run wrote elsewhere than it was asked to.
+_ELSEWHERE: list[str] = []
 #: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.
 _OPENED: list[tuple["Ledger", float | None]] = []
 
@@ -53,6 +60,12 @@ def close_ledgers() -> None:
             with suppress(PrivacyError):  # somebody else took it away
                 ledger.discard_if_unused()
     _OPENED.clear()
+    _ELSEWHERE.clear()
+
+
+def written_elsewhere() -> str:
+    """Return what to say of files that are not where they were asked for; "" where all are."""
+    return " ".join(_ELSEWHERE)
 
 
 def after_interruption() -> str:
@@ -94,14 +107,47 @@ def check_release_file(path: Path, *, option: str = "--out", force: bool = False
     check_output_file(path.with_suffix(".md"), option=f"the card of {option},", force=force)
 
 
+def written(save: Callable[[Path], None], place: Path) -> Path:
+    """Write what was paid for where it was asked for, or else beside it, here, or among temporary files; say so.
+
+    Parameters
+    ----------
+    save : callable
+        Writes to the path that it is given, whole or not at all.
+    place : Path
+
+    Returns
+    -------
+    Path
+        Where it is.
+    """
+    try:
+        save(place)
+    except (OSError, ReleaseError) as error:
+        other = f"{place.stem}-{secrets.token_hex(3)}{place.suffix}"
+        for folder in (place.absolute().parent, Path.cwd(), Path(tempfile.gettempdir())):
+            with suppress(OSError, ReleaseError):
+                save(folder / other)
+                reason = getattr(error, "strerror", None) or error
+                _ELSEWHERE.append(
+                    f"{place} could not be written: {reason}. What was paid for is in {folder / other}."
+                )
+                return folder / other
+        raise
+    return place
+
+
 def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path, *, force: bool = False) -> list[Path]:
     """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
     from discreet.release.numbers import encoded
 
-    if force or (path.is_file() and path.stat().st_size == 0):  # as the check before the booking allows
-        write_whole(encoded(made), path, "the release")
-    else:
-        made.save(path)
+    def save(place: Path) -> None:
+        if force or (place.is_file() and place.stat().st_size == 0):  # as the check before the booking allows
+            write_whole(encoded(made), place, "the release")
+        else:
+            made.save(place)
+
+    path = written(save, path)
     card = path.with_suffix(".md")
     write_whole(made.card().encode(), card, "the card")
     return [path, card]

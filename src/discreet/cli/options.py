@@ -10,6 +10,8 @@ import ast
 import copy
 import functools
 import inspect
+import os
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +31,7 @@ __all__ = [
     "CUTTING",
     "NOTHING_SAID",
     "NOT_OF_A_RELEASE",
+    "PRIVATE",
     "READ",
     "About",
     "CorpusArgument",
@@ -57,6 +60,7 @@ __all__ = [
     "called",
     "check_output_file",
     "check_output_folder",
+    "hidden",
     "in_panels",
     "named_values",
     "reads_texts",
@@ -65,6 +69,10 @@ __all__ = [
 ]
 
 Written = TypeVar("Written", "Release", "PrevalenceRelease")
+#: Bytes that a release of 100 topics of 2,000 words, with its report, takes.
+_ROOM = 8 << 20
+#: What each line begins with that is as private as the texts.
+PRIVATE = "PRIVATE | "
 #: What ``--about`` names.
 _DETAILS = ("title", "owner", "contact", "period", "other_spending")
 #: How texts become words, as the tokenizer calls it.
@@ -204,6 +212,7 @@ def check_output_folder(folder: Path) -> None:
         raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
     if not folder.absolute().parent.is_dir():
         raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
+    _check_room(folder if folder.is_dir() else folder.absolute().parent, f"--out {folder}")
 
 
 def check_output_file(
@@ -232,6 +241,21 @@ def check_output_file(
             )
     if not force and path.is_file() and path.stat().st_size > 0:
         raise ReleaseError(f"{option} {path} exists; name another file, or pass --force to replace it.")
+    if path.is_file() or not path.exists():  # not a device
+        _check_room(path.absolute().parent, f"{option} {path}")
+
+
+def _check_room(folder: Path, what: str) -> None:
+    """Write as much as a large release takes, and take it away again: what is paid for must find room."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ROOM))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ReleaseError(
+            f"{what} cannot be written: {error.strerror}. Nothing was booked; make room, or name another place."
+        ) from None
 
 
 def named_values(given: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, Any]:
@@ -302,6 +326,14 @@ def _in_panel(annotation: Any, title: str) -> Any:
     moved = copy.copy(info)
     moved.rich_help_panel = title
     return Annotated[annotation.__origin__, moved]
+
+
+def hidden(annotation: Any) -> Any:
+    """Return an option that is taken, and stands in no help."""
+    (info,) = annotation.__metadata__
+    other = copy.copy(info)
+    other.hidden = True
+    return Annotated[annotation.__origin__, other]
 
 
 def today() -> str:

@@ -228,10 +228,9 @@ def _most_common(counts: Any, most: int) -> Any:
 
 
 def _show(result: Any) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    from discreet.cli.display import whole_words
+    from discreet.cli.display import console_of_results
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("topics", "perplexity", "±", "coherence", "±", "diversity"):
@@ -246,7 +245,7 @@ def _show(result: Any) -> None:
             f"{row['coherence_error']:.3f}",
             f"{row['diversity']:.2f}",
         )
-    out = whole_words(Console(highlight=False))
+    out = console_of_results()
     out.print(table)
     out.print(f"words alone: perplexity {result.unigram_perplexity.mean():.1f}")
     out.print(f"* {result.best}: the smallest that no other beats by more than one standard error")

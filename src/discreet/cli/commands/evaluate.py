@@ -323,13 +323,12 @@ def _labels(release: "Release", documents: "Corpus", seed: int) -> dict[str, Any
 
 
 def _show(answer: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from discreet.cli.display import whole_words
+    from discreet.cli.display import console_of_results
 
-    out = whole_words(Console(highlight=False))
+    out = console_of_results()
     sizes = answer["corpus"]
     dropped = sizes["tokens_dropped"]
     out.print(

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from discreet.cli.engine import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.ledgers import check_release_file, name_of_unit, open_ledger, save_with_card
 from discreet.cli.options import (
     NOTHING_SAID,
+    PRIVATE,
     About,
     CorpusArgument,
     Delta,
@@ -31,6 +33,7 @@ from discreet.cli.options import (
     WordVectorFile,
     check_output_file,
     check_output_folder,
+    hidden,
     in_panels,
     named_values,
     reads_texts,
@@ -52,11 +55,13 @@ from discreet.cli.shares import (
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     import discreet.corpus
     from discreet.privacy import Ledger
     from discreet.release import Release
 
-__all__ = ["fit"]
+__all__ = ["check", "fit"]
 
 _SHOWN = 12
 #: What fit_topics takes that an option says, or a file.
@@ -98,7 +103,8 @@ _SAID = frozenset(
     Ledger_and_card=("budget", "unit_name", "about", "force"),
 )
 @reads_texts(own=("format", "sheet", "skip_empty", "stop_words"))
-def fit(
+def _fit(
+    checks: bool,
     corpus: CorpusArgument,
     out: NewFolder,
     epsilon: Epsilon = 1.0,
@@ -140,22 +146,21 @@ def fit(
     tls: TlsFolder = None,
     about: About = None,
     force: Force = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask on a terminal before it spends.")
+    ] = False,
 ) -> None:
-    """Train a private topic model of CORPUS and write it to a folder that may be published.
-
-    Words are chosen privately, unless the list of words is public. Words and persons in files beside counts, as
-    `discreet convert` writes them, are used.
-    """
     from discreet.central import fit_topics
     from discreet.central.prevalence.estimator import check_labels
-    from discreet.cli.display import console, hand_over, progress
+    from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.cli.reading import load, open_shards
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vector_file
     from discreet.release.booking.booked_choices import ledger_of_choices
 
     say = console(quiet=quiet)
-    check_output_folder(out)
+    if not checks:
+        check_output_folder(out)
     if report is not None:
         check_output_file(report, option="--report", force=force)
     others = [name for name in inspect.signature(fit_topics).parameters if name not in _SAID]
@@ -169,7 +174,7 @@ def fit(
         "n_jobs": threads,
     } | named_values(settings, others, "--set")
     each_document = given["privacy_unit"] == "document"
-    _check_settings(given, "document" if person is None else "person")
+    _estimators(given, "document" if person is None else "person")
     if each_document and person is not None:
         raise ParameterError(
             "--person protects persons, --set privacy_unit=document does not; give one of them."
@@ -229,6 +234,14 @@ def fit(
         check_labels(prevalence, documents, labels)
     book = _open_ledger(ledger, epsilon, delta, given["privacy_unit"], budget, unit_name)
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
+    asks = not (checks or yes or quiet) and sys.stdin.isatty() and sys.stderr.isatty()
+    if checks or asks:
+        _say_what_would_come(documents, given, book, console() if asks else console_of_results())
+    if checks:
+        return
+    if asks and not typer.confirm(_question(epsilon, book), default=False, err=True):
+        say.print("Nothing was spent, and nothing written.")
+        raise typer.Exit(1)
     if book is None and carried is None:
         unit_name = name_of_unit(given["privacy_unit"], unit_name)
         if math.isfinite(epsilon):
@@ -261,15 +274,71 @@ def fit(
         )
 
 
-def _check_settings(given: dict[str, Any], unit: str) -> None:
-    """Refuse what is out of range before a large file is read, or the file of a new ledger is made."""
+def fit(**given: Any) -> None:
+    """Train a private topic model of CORPUS and write it to a folder that may be published.
+
+    Words are chosen privately, unless the list of words is public. Words and persons in files beside counts, as
+    `discreet convert` writes them, are used. On a terminal it says what would come of it, and asks before it spends.
+    """
+    _fit(checks=False, **given)
+
+
+def check(**given: Any) -> None:
+    """Say what is in CORPUS, and what `discreet fit` with the same options would do: free, and for your eyes only.
+
+    It takes all options of `discreet fit`. It prints documents, persons, empty documents, the language as far as stop
+    words tell, about how many words would be chosen, and whether the topics can be learned: exact, so as private as the
+    texts, and marked so in each line. Nothing is booked or written.
+    """
+    _fit(checks=True, **given)
+
+
+def _take_options() -> None:
+    """Give both commands the options of one function."""
+    signature = inspect.signature(_fit)
+    own = [one for name, one in signature.parameters.items() if name != "checks"]
+    fit.__dict__["__signature__"] = signature.replace(parameters=own)
+    kept = [one if one.name == "corpus" else one.replace(annotation=hidden(one.annotation)) for one in own]
+    kept = [one.replace(default=None) if one.name == "out" else one for one in kept]
+    check.__dict__["__signature__"] = signature.replace(parameters=kept)
+    for command, parameters in ((fit, own), (check, kept)):
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+
+
+_take_options()
+
+
+def _estimators(given: dict[str, Any], unit: str) -> Any:
+    """Return what a fit would run; refuse what is out of range before a large file is read, or a ledger made."""
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
 
     known = {"texts_or_corpus", "text", "person", "unit_name", "persons", "prevalence", "by"}
     parameters = inspect.signature(fit_topics).parameters
     usual = {name: one.default for name, one in parameters.items() if name not in known}
-    estimators(**(usual | given | {"privacy_unit": unit}))
+    return estimators(**(usual | given | {"privacy_unit": unit}))
+
+
+def _say_what_would_come(
+    documents: Any, given: dict[str, Any], book: "Ledger | None", out: "Console"
+) -> None:
+    """Show the holder what is in the texts and what a fit would do; every line says that it is private."""
+    from discreet.central.preview import preview
+    from discreet.corpus import Corpus
+
+    if not isinstance(documents, Corpus):
+        raise ParameterError("shards are not looked at as a whole: check a file of the texts, or pass --yes.")
+    unit = given["privacy_unit"]
+    words, topics = _estimators(given, unit)
+    found = preview(documents, words, topics, unit if book is None else book.called)
+    for line in found.in_words():
+        out.print(PRIVATE + line, markup=False)
+
+
+def _question(epsilon: float, book: "Ledger | None") -> str:
+    if book is None:
+        return f"Spend epsilon {epsilon:g}? No --ledger remembers it."
+    return f"Spend epsilon {epsilon:g} of {book.remaining().epsilon:.4g} that {book.path} has left?"
 
 
 def _say_what_comes(

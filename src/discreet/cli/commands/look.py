@@ -91,9 +91,7 @@ def topics(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print the topics of a release, and its guarantee."""
-    from rich.console import Console
-
-    from discreet.cli.display import print_json, print_topics, whole_words
+    from discreet.cli.display import console_of_results, print_json, print_topics
     from discreet.release import Release
 
     if by not in ("probability", "lift"):
@@ -104,7 +102,7 @@ def topics(
         answer = {"guarantee": release.guarantee, "topics": release.top_words(words, by=order)}
         print_json(answer)
         return
-    out = whole_words(Console(highlight=False))
+    out = console_of_results()
     print_topics(release, words, out, by=order)
     out.print()
     out.print(release.guarantee, markup=False)
@@ -120,9 +118,7 @@ def compare(
 
     Computed from the releases alone, so it costs no privacy.
     """
-    from rich.console import Console
-
-    from discreet.cli.display import print_comparison, whole_words
+    from discreet.cli.display import console_of_results, print_comparison
     from discreet.release import Release
     from discreet.report import comparison
 
@@ -132,6 +128,6 @@ def compare(
     if out is not None:
         short = (first.absolute().name, second.absolute().name)
         found.to_html(out, names=short if short[0] != short[1] else (str(first), str(second)))
-    print_comparison(found, whole_words(Console(highlight=False)))
+    print_comparison(found, console_of_results())
     if out is not None:
         typer.echo(f"wrote {out}")

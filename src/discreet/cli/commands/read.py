@@ -16,6 +16,7 @@ import typer
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
+    PRIVATE,
     CorpusArgument,
     Model,
     TextOptions,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-_MARK = "PRIVATE | "
 #: Characters that are shown of a document.
 _LONGEST = 1500
 
@@ -83,10 +83,10 @@ def _say(text: str = "") -> None:
     """Print text, each line marked, with nothing in it that moves a terminal's cursor."""
     from discreet.release.files import printable
 
-    width = max(shutil.get_terminal_size((100, 24)).columns - len(_MARK), 20)
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(PRIVATE), 20)
     for paragraph in text.splitlines() or [""]:
         for line in textwrap.wrap(printable(paragraph.replace("\t", " ")), width) or [""]:
-            typer.echo(_MARK + line)
+            typer.echo(PRIVATE + line)
 
 
 def _texts(

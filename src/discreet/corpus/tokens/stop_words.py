@@ -17,7 +17,14 @@ from discreet._base.validate import is_there, shown
 from discreet.corpus.tokens.letters import lower_words
 from discreet.errors import Parameter, ParameterError
 
-__all__ = ["LANGUAGES", "StopWords", "collect_stop_words", "english_stop_words", "language_names"]
+__all__ = [
+    "LANGUAGES",
+    "StopWords",
+    "collect_stop_words",
+    "english_stop_words",
+    "language_names",
+    "language_shares",
+]
 
 #: Languages that have a list, and their codes (ISO 639-1).
 LANGUAGES = {
@@ -98,6 +105,22 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
         words |= kept
         told.append(f"{name} ({len(kept)})")
     return StopWords(frozenset(words), tuple(told))
+
+
+def language_shares(words: Sequence[str], tokens: Any) -> tuple[tuple[str, float], ...]:
+    """Return the share of a text that stands on the list of each language, the largest first, from 1 % on. Private.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words that count: what is left out because it is on a list that is in use is on no other here.
+    tokens : array of shape (n_words,)
+        How often each stands in the texts.
+    """
+    total = max(float(sum(tokens)), 1.0)
+    used = {word: float(count) for word, count in zip(words, tokens, strict=True)}
+    shares = [(name, sum(used.get(word, 0.0) for word in set(_of_language(name))) / total) for name in _NAMES]
+    return tuple(sorted((one for one in shares if one[1] >= 0.01), key=lambda one: (-one[1], one[0])))
 
 
 def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable[str]]]:

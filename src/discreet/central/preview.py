@@ -1,0 +1,152 @@
+r"""What a fit of these texts would do, for whoever holds them: exact, so private, and nothing is spent.
+
+Words: a word of weight w, the sum of what units give it (:mod:`~discreet.central.vocabulary.weighted_gaussian`), is
+chosen with probability :math:`\Phi((w - \rho) / \sigma)`; their sum, at most ``max_words``, is how many to expect.
+What is learned of them is the forecast (:mod:`discreet.central.forecast`) of the exact number of units. No promise
+covers any of it: it is shown to nobody but the holder, and no release has it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from discreet._base.arrays import Csr
+from discreet.central._fit_topics import bookings
+from discreet.central.base import PrivateTopicModel
+from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
+from discreet.central.vocabulary.units import first_words, held_words, rank_words
+from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
+from discreet.central.vocabulary.weighted_gaussian import even_weights, sum_even_weights
+from discreet.corpus import Corpus
+from discreet.corpus.tokens.stop_words import language_shares
+from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.units import large_delta, plural
+
+__all__ = ["Preview", "preview"]
+
+#: Where so much of the text stands on the list of a language, it is written in it.
+_WRITTEN = 0.1
+#: Of texts without any of a language's stop words, as they are where its list is in use.
+_SHOWN_LANGUAGES = 2
+
+
+class Preview(NamedTuple):
+    """What is in a corpus, and what a fit would make of it. Private.
+
+    Attributes
+    ----------
+    n_documents, n_empty, n_units, most_documents : int
+        Documents, those without a counted word, persons (or documents), and the documents of the one who has most.
+    called : str
+        What one unit is called.
+    n_words : float
+        Words that are to be expected; those of a public list.
+    languages : tuple of (str, float)
+        Languages, and the share of the counted text that stands on their lists of stop words.
+    forecast : Learnability
+    delta : str or None
+        What is wrong with delta for so many units.
+    """
+
+    n_documents: int
+    n_empty: int
+    n_units: int
+    most_documents: int
+    called: str
+    n_words: float
+    languages: tuple[tuple[str, float], ...]
+    forecast: Learnability
+    delta: str | None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What would make the fit hopeless, a sentence each, with what would help."""
+        told: list[str] = []
+        for language, share in self.languages:
+            if share >= _WRITTEN:
+                told.append(
+                    f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
+                    f"words, which is not in use; they would fill the topics. Leave them out: --stop-words {language}."
+                )
+        topics, words = self.forecast.n_topics, math.floor(self.n_words)
+        if topics > 1 and words < WORDS_A_TOPIC * topics:
+            most = words // WORDS_A_TOPIC
+            fewer = f"ask for at most {most} topics, or " if most > 1 else ""
+            told.append(
+                f"About {words} words cannot tell {topics} topics apart: {fewer}let more words be chosen, by a larger "
+                "epsilon, more texts or a public list of words."
+            )
+        if self.forecast.difficulty > HOPELESS:
+            told.append(
+                "The topics would be noise, and nothing would be trained: ask for fewer topics, spend a larger "
+                "epsilon, or bring topics of public text and release their shares alone."
+            )
+        return told + ([] if self.delta is None else [f"delta {self.delta}"])
+
+    def in_words(self) -> list[str]:
+        """Return what is to be known, a line each, warnings last."""
+        whose = f"{self.n_documents:,} documents"
+        if self.called != "document":
+            whose += f" of {self.n_units:,} {plural(self.called)}, at most {self.most_documents:,} of one"
+        empty = f"; {self.n_empty:,} without a word that counts" if self.n_empty else ""
+        spoken = ", ".join(f"{name.capitalize()} {100 * share:.0f} %" for name, share in self.languages)
+        lines = [f"{whose}{empty}."]
+        if spoken:
+            lines.append(f"Of the words that count, on lists of stop words that are not in use: {spoken}.")
+        lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
+        return lines + [f"Warning: {said}" for said in self.warnings]
+
+
+def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> Preview:
+    """Look at texts as a fit would, with its settings; nothing is booked, and nothing may leave.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    words, topics : estimators
+        As :func:`~discreet.central._fit_topics.estimators` makes them.
+    called : str
+        What one unit is called.
+    """
+    persons = corpus.persons if topics.privacy_unit == "person" else None
+    units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
+    n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
+    if not corpus.words_are_public and corpus.word_origin.kind != "chosen" and math.isfinite(topics.epsilon):
+        _, method = bookings(words, topics)
+        held, kept = held_words(first_words(units, method.max_words))
+        bound, noise = method.mechanism.bound, method.mechanism.noise_multiplier
+        longest = int(kept.sizes.max(initial=0))
+        weight = sum_even_weights(kept, len(held), even_weights(longest, bound.bits)) * bound.step
+        expected = float(ndtr((weight - method.threshold) / noise).sum())
+        expected = min(expected, float(words.max_words or expected))
+        chosen[:] = False
+        chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
+    tokens = np.asarray(corpus.counts.sum(0)).ravel()
+    vectors = getattr(topics, "word_vectors", None)
+    forecast = learnability(
+        max(round(expected), 1),
+        getattr(topics, "n_topics", 1),
+        n_units,
+        gdp_mu(topics.epsilon, topics.delta),
+        delta=topics.delta,
+        covered=float(tokens[chosen].sum() / max(tokens.sum(), 1)),
+        algorithm="PrivateLDA" if vectors is None else "PrivateLDA with word vectors",
+        words_a_unit=max(float(chosen[units.words].sum()) / max(n_units, 1), 1.0),
+    )
+    return Preview(
+        corpus.n_documents,
+        _empty(corpus.counts),
+        n_units,
+        1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
+        called,
+        expected,
+        language_shares(corpus.vocabulary, tokens)[:_SHOWN_LANGUAGES],
+        forecast,
+        large_delta(topics.delta, n_units, called),
+    )
+
+
+def _empty(counts: Csr) -> int:
+    return int((np.diff(counts.indptr) == 0).sum())

@@ -1,0 +1,131 @@
+"""`discreet check`, and the question of `discreet fit`: what would come of it, before anything is spent."""
+
+import csv
+import io
+import random
+
+import pytest
+
+from discreet.cli.app import run
+from discreet.corpus import Corpus
+from discreet.corpus.tokens.stop_words import language_shares
+
+GERMAN = "die und der nicht ist ein ich das mit es auf Zimmer Essen Schwester Warten".split()
+ENGLISH = "ward bed nurse storm coast law".split()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn = random.Random(0)
+    rows = [{"note": " ".join(drawn.choices(ENGLISH, k=6)), "patient": f"p{row // 3}"} for row in range(1200)]
+    rows += [{"note": "the", "patient": "alone"}]
+    for name, words in (("notes.csv", None), ("notizen.csv", GERMAN)):
+        with (tmp_path / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            for row in rows:
+                writer.writerow(row if words is None else row | {"note": " ".join(drawn.choices(words, k=9))})
+    return tmp_path
+
+
+LINE = "notes.csv --text note --person patient --epsilon 2 --topics 2"
+
+
+def test_check_says_what_is_there_and_what_would_come_and_spends_nothing(notes, capsys):
+    assert run(f"check {LINE} --ledger b.json --out m --report r.html".split()) == 0
+    told = capsys.readouterr().out
+    assert all(line.startswith("PRIVATE | ") for line in told.splitlines())
+    assert "1,201 documents of 401 persons, at most 3 of one; 1 without a word that counts." in told
+    assert "About 6 words would be chosen." in told
+    assert "Learnability: x = " in told
+    assert "Warning" not in told
+    assert sorted(path.name for path in notes.iterdir()) == ["notes.csv", "notizen.csv"]
+
+
+def test_about_as_many_words_are_chosen_as_it_says(notes, capsys):
+    for epsilon in ("2", "0.3"):
+        assert run(f"check {LINE} --epsilon {epsilon}".split()) == 0
+        told = capsys.readouterr().out
+        if epsilon == "0.3":
+            assert "About 0 words would be chosen" in told
+            assert "cannot tell 2 topics apart" in told
+            assert run(f"fit {LINE} --epsilon {epsilon} --out n".split()) == 2
+            assert "no word was chosen" in capsys.readouterr().err
+        else:
+            assert run(f"fit {LINE} --seed 0 --out m".split()) == 0
+            assert len((notes / "m" / "vocabulary.txt").read_text().split()) == 6
+
+
+def test_another_language_than_that_of_the_stop_words_is_warned_of(notes, capsys):
+    line = "check notizen.csv --text note --person patient --topics 2"
+    assert run(line.split()) == 0
+    told = capsys.readouterr().out
+    assert "stand on the German list of stop words, which is not in use" in told
+    assert run([*line.split(), "--stop-words", "german"]) == 0
+    assert "German list" not in capsys.readouterr().out
+    assert run(f"check {LINE}".split()) == 0
+    assert "list of stop words" not in capsys.readouterr().out
+
+
+def test_shares_of_languages_are_shares_of_tokens():
+    corpus = Corpus.from_texts(["der Hund und der Mann bellt", "a dog"])
+    shares = dict(language_shares(corpus.vocabulary, corpus.counts.sum(0).A1))
+    assert shares["german"] == pytest.approx(3 / 7)
+    assert "french" not in shares
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("", 1), ("y", 0)])
+def test_fit_asks_on_a_terminal_before_it_spends(notes, monkeypatch, capsys, answer, code):
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run(f"fit {LINE} --ledger b.json --budget 2.1 --out m --seed 0".split()) == code
+    said = capsys.readouterr().err
+    assert "PRIVATE | About 6 words would be chosen." in said
+    assert "Spend epsilon 2 of 2.1 that " in said
+    assert (notes / "b.json").exists() == (notes / "m").exists() == (code == 0)
+    assert ("Nothing was spent" in said) == (code != 0)
+
+
+@pytest.mark.parametrize("option", ["--yes", "--quiet"])
+def test_who_says_yes_or_has_no_terminal_is_not_asked(notes, monkeypatch, capsys, option):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    assert run(f"fit {LINE} --out m --seed 0 {option}".split()) == 0
+    assert "PRIVATE" not in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(f"fit {LINE} --out n --seed 0".split()) == 0
+    assert "PRIVATE" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--delta 0.5", "--delta = 0.5 promises next to nothing"),
+        ("--epsilon 200", "--set allow_large_epsilon=true goes on all the same"),
+        ("--epsilon 21", "--epsilon = 21 promises next to nothing"),
+    ],
+)
+def test_a_promise_of_nothing_needs_a_word_before_anything_is_booked(notes, capsys, options, message):
+    for command in ("fit", "check"):
+        assert run(f"{command} {LINE} --ledger b.json --out m {options}".split()) == 2
+        assert message in capsys.readouterr().err
+    assert not (notes / "b.json").exists()
+    assert run(f"fit {LINE} --epsilon 30 --set allow_large_epsilon=true --out m --seed 0".split()) == 0
+
+
+def test_check_takes_all_that_fit_takes(capsys):
+    import typer
+
+    from discreet.cli.app import app
+
+    commands = typer.main.get_command(app).commands
+    options = {name: {one.opts[0] for one in commands[name].params} for name in ("fit", "check")}
+    assert options["fit"] == options["check"]
+    assert run(["check", "--help"]) == 0
+    assert "--epsilon" not in capsys.readouterr().out
