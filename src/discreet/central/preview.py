@@ -116,10 +116,10 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
     if not corpus.words_are_public and corpus.word_origin.kind != "chosen" and math.isfinite(topics.epsilon):
         _, method = bookings(words, topics)
         held, kept = held_words(first_words(units, method.max_words))
-        bound, noise = method.mechanism.bound, method.mechanism.noise_multiplier
+        bound, (noise, threshold) = method.bound, method.rounds[-1]
         longest = int(kept.sizes.max(initial=0))
         weight = sum_even_weights(kept, len(held), even_weights(longest, bound.bits)) * bound.step
-        expected = float(ndtr((weight - method.threshold) / noise).sum())
+        expected = float(ndtr((weight - threshold) / noise).sum())
         expected = min(expected, float(words.max_words or expected))
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
