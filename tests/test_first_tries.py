@@ -1,14 +1,18 @@
 """What people try first: refused before anything is booked, with the next call to make."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
-from discreet import FederatedLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA
+from discreet import FederatedLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA, PrivateSVILDA
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError, ReleaseError
+from discreet.errors import CorpusError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity
 from discreet.local import BitChannel
 from discreet.privacy import Ledger
@@ -43,6 +47,17 @@ def test_silos_that_are_no_list_are_refused_with_an_example(given):
 def test_silos_that_are_no_matrices_are_refused(given):
     with pytest.raises(CorpusError, match=r"holds text|Expected 2D array"):
         FederatedLDA(3).fit(given)
+
+
+@pytest.mark.parametrize("counter", [CountVectorizer, TfidfVectorizer])
+def test_words_that_a_pipeline_took_from_the_texts_are_refused_with_what_does_it_right(counter):
+    ledger = Ledger(2.0)
+    for model in (PrivateLDA(2, ledger=ledger), PrivateSVILDA(2, sampling_rate=0.5, ledger=ledger)):
+        with pytest.raises(PrivacyError, match=r"fit_topics\(texts.*PrivateCountVectorizer\(epsilon=0.5"):
+            make_pipeline(counter(), model).fit(TEXTS)
+    assert not ledger.entries
+    public = CountVectorizer(vocabulary=["tax", "rent", "bill", "law"])
+    make_pipeline(public, PrivateLDA(2, epsilon=math.inf, ledger=Ledger(math.inf))).fit(TEXTS)
 
 
 def test_a_frame_of_texts_is_told_to_give_its_column():

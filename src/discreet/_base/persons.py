@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import carried
+from discreet._base.lazy import is_sharded
 from discreet._base.validate import first_few, is_whole
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
@@ -171,8 +172,8 @@ def check_persons(rows: object, persons: Any, n_rows: int | None = None) -> NDAr
     known = carried(rows, "persons") if knows_persons(rows) else None
     if persons is None:
         return known
-    if isinstance(known, np.ndarray) and _are_same(known, rows, persons):
-        return known  # each step of a pipeline is given them
+    if known is not None and not is_sharded(rows) and _are_same(known, rows, persons):
+        return known  # in memory: each step of a pipeline is given them
     _check_beside(rows, persons)
     return number_persons(persons, _n_rows(rows) if n_rows is None else n_rows)
 

@@ -1,5 +1,6 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
+import inspect
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -128,6 +129,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             a file of word vectors is not, nothing is booked.
         """
         refuse_texts(X)
+        _refuse_words_of_a_pipeline()
         words, faults = take_words(self, X, vocabulary, words_are_public)
         refuse([*self._faults(), *self._faults_of_call(X, persons), *faults])
         check_width(getattr(X, "shape", None), words.words)
@@ -208,6 +210,25 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         public = {name: getattr(self, name) for name in self._published}
         public |= {"epsilon": float(epsilon), "delta": float(delta), "privacy_unit": self.privacy_unit}
         return public_settings(type(self).__name__, self._algorithm, **{**public, **fitted.settings})
+
+
+def _refuse_words_of_a_pipeline() -> None:
+    """Refuse counts whose words an earlier step of a scikit-learn pipeline took from the texts, which no noise covers.
+
+    A pipeline hands on a bare matrix: only the pipeline itself, which is among the callers, knows who made it.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") != "sklearn.pipeline":
+        frame = frame.f_back
+    for _, step in getattr(None if frame is None else frame.f_locals.get("self"), "steps", ()):
+        if getattr(step, "fixed_vocabulary_", True) is False:
+            raise PrivacyError(
+                f"{type(step).__name__} took its words from the texts, which no noise covers; nothing was booked. "
+                "Choose them privately: fit_topics(texts, epsilon=2, n_topics=20), or "
+                "make_pipeline(PrivateCountVectorizer(epsilon=0.5, ledger=ledger), "
+                "PrivateLDA(n_topics=20, epsilon=1.9, ledger=ledger)) with ledger = Ledger(2). A public list of words "
+                f"goes to {type(step).__name__}(vocabulary=words)."
+            )
 
 
 def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:

@@ -1,6 +1,7 @@
 """Put the sub-commands together, and turn every error on purpose into one line and exit code 2."""
 
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -262,6 +263,8 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
         rest for argument in arguments for name, eq, rest in [argument.partition("=")] if eq and name in names
     ]
     came = f" (it was {values[-1]!r})" if values and repr(values[-1]) not in message else ""
+    if values and re.fullmatch(r"[+-]?\d*,\d+", values[-1]):
+        came += f"; write {values[-1].replace(',', '.')}"
     context = getattr(error, "ctx", None)
     return f"{came}; see `{context.command_path if context else 'discreet'} --help`."
 

@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -296,6 +297,8 @@ def _literal(value: str) -> Any:
         found = ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
+    if re.fullmatch(r"0?,\d+|\d+,5", value):
+        raise ParameterError(f"a decimal comma was given: {value}; write {value.replace(',', '.')}.")
     return found if isinstance(found, int | float | tuple) else value
 
 

@@ -11,6 +11,7 @@ from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
     from discreet.central import TopicPrevalence
+    from discreet.release import Release
     from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = [
@@ -146,11 +147,13 @@ def write_table(made: "PrevalenceRelease", path: Path) -> None:
     write_whole(table_csv(made).encode(), path, "the table")
 
 
-def show_shares(made: "PrevalenceRelease", say: Any) -> None:
-    """Print what is certain, with intervals: what noise and chance may explain is no news."""
+def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = None) -> None:
+    """Print what is certain, with intervals, or where nothing is, the largest shares; which of ``topics`` are noise."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table
+
+    from discreet.report.plain_words import mostly_noise
 
     over_time, form = len(made.periods) > 1, "{:+.1f}"
     if len(made.groups) == 1:
@@ -163,6 +166,13 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
         counted = f"{len(sure)} of {found.certain.size} are certain" if len(sure) else _NOTHING
         say.print(f"Differences, {what} tested together: {counted}.", markup=False)
+        if not len(sure):
+            alone, form, over_time = made.shares(), "{:.1f}", False
+            parts, chosen = (
+                (alone.share, alone.low, alone.high),
+                np.argsort(-alone.share.ravel(), kind="stable"),
+            )
+    noisy = np.zeros(len(made.topics), np.bool_) if topics is None else mostly_noise(topics)
     if len(chosen):
         shown = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("group", "topic", "points", "95 % interval", "words")[over_time:]:
@@ -172,7 +182,8 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         for cell in chosen[:_MOST_SHOWN].tolist():
             group, topic = divmod(cell, len(made.topics))
             value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
-            cells = [made.groups[group], str(topic), value, f"{low} to {high}", made.topics[topic]]
+            called = f"{'(mostly noise) ' if noisy[topic] else ''}{made.topics[topic]}"
+            cells = [made.groups[group], str(topic), value, f"{low} to {high}", called]
             shown.add_row(*map(escape, cells[over_time:]))
         say.print(shown)
 

@@ -152,6 +152,7 @@ def _fit(
 ) -> None:
     from discreet.central import fit_topics
     from discreet.central.prevalence.estimator import check_labels
+    from discreet.cli.commands.warmup import compiled_before
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.cli.reading import load, open_shards
     from discreet.corpus import ShardedCorpus
@@ -249,6 +250,10 @@ def _fit(
                 "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to "
                 "it."
             )
+    if not compiled_before():
+        say.print(
+            "Compiling for this machine, once; that takes up to a minute. `discreet warmup` does it beforehand."
+        )
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         going = show_shards(engine, threads, callback, sharded=sharded)
@@ -264,7 +269,7 @@ def _fit(
     if prevalence is not None and shares is not None:
         made = with_details(prevalence.release_, about, date)
         written = save_with_card(made, shares, force=force)
-        show_shares(made, say)
+        show_shares(made, say, release)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
         console().print(

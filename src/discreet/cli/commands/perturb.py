@@ -284,4 +284,9 @@ def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "
         )
     if per is Per.REPLACEMENT:
         return BitChannel.for_replacement(epsilon, min(words / n_words, 0.5))
+    if words >= n_words:
+        raise ParameterError(
+            f"--words must be below {n_words}, the number of words of the vocabulary, but is {words}: of a document so "
+            "many are kept."
+        )
     return BitChannel.for_document(epsilon, words, n_words)

@@ -13,7 +13,7 @@ import typer
 from discreet.cli.options import Quiet
 from discreet.errors import ParameterError
 
-__all__ = ["TOPICS", "cache_folders", "tasks", "warmup"]
+__all__ = ["TOPICS", "cache_folders", "compiled_before", "tasks", "warmup"]
 
 #: Numbers of topics for which the sampler's kernel is compiled: each block of 16 has its own.
 TOPICS = "20,50,100,200"
@@ -130,6 +130,14 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         bit_counts,
         hybrid,
     ]
+
+
+def compiled_before() -> bool:
+    """Whether a kernel that every fit needs has machine code on the disk, or needs none."""
+    from discreet.central.sums.matched_moments import match_moments
+
+    place = getattr(getattr(match_moments, "stats", None), "cache_path", None)
+    return place is None or any(Path(place).glob("matched_moments.*.nbi"))
 
 
 def cache_folders() -> list[Path]:
