@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.central._fit_topics import fit_topics
     from discreet.central.choose_n_topics import choose_n_topics_privately
     from discreet.central.forecast import learnability
+    from discreet.central.prevalence.brought import bring_topics, share_topics
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.periods import periods
     from discreet.central.private_fit import PrivateFit
@@ -24,6 +25,7 @@ _HOMES = {
     "discreet.central._fit_topics": ("fit_topics",),
     "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
     "discreet.central.forecast": ("learnability",),
+    "discreet.central.prevalence.brought": ("bring_topics", "share_topics"),
     "discreet.central.prevalence.estimator": ("TopicPrevalence",),
     "discreet.central.prevalence.periods": ("periods",),
     "discreet.central.private_fit": ("PrivateFit",),
@@ -42,11 +44,13 @@ __all__ = [
     "PrivateLDA",
     "PrivateSVILDA",
     "TopicPrevalence",
+    "bring_topics",
     "choose_n_topics_privately",
     "fit_topics",
     "inherent_privacy",
     "learnability",
     "periods",
+    "share_topics",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.central", _HOMES)

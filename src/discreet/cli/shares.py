@@ -84,6 +84,8 @@ def shares_of(
     groups: Path | None,
     every: str | None,
     private_groups: bool,
+    *,
+    whole: bool = False,
     **settings: Any,
 ) -> "TopicPrevalence":
     """Return what releases shares in the groups that the options name, its settings checked.
@@ -94,24 +96,29 @@ def shares_of(
     groups : Path or None
     every : str or None
     private_groups : bool
+    whole : bool, default False
+        All documents are one group.
     **settings
         As for :class:`~discreet.TopicPrevalence`.
     """
     from discreet.central import TopicPrevalence
+    from discreet.central.prevalence.brought import ALL
 
     public = groups is not None or every is not None
+    if whole and (public or private_groups):
+        raise ParameterError("groups need --by FIELD, which says in which of them each document is.")
     if public and private_groups:
         raise ParameterError(
             "--private-groups chooses the names itself; leave --groups, --every, --from and --to out."
         )
-    if not public and not private_groups:
+    if not public and not private_groups and not whole:
         raise ParameterError(
             "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06, or both for a cross "
             "table; or let their names be chosen: --private-groups."
         )
     shares = TopicPrevalence(
         release,
-        None if groups is None else read_list(groups, Parameter("groups")),
+        [ALL] if whole else None if groups is None else read_list(groups, Parameter("groups")),
         freq=every,
         group_selection="private" if private_groups else "public",
         **settings,
@@ -191,6 +198,8 @@ def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = 
 def cost_of_topics(made: "PrevalenceRelease") -> str:
     """Say what the topics cost, and whether that is counted already."""
     settings = made.configuration
+    if settings.get("topics_are_public") is True:
+        return "The topics are public, as whoever brought them vouches, and cost nothing."
     promise = f"epsilon = {settings.get('topics_epsilon', math.nan):.4g}"
     if settings.get("topics_booked_here"):
         return f"That includes the topics, which cost {promise} on the same ledger."

@@ -152,7 +152,7 @@ def card(release: Release) -> str:
 
 ## What this is
 
-Topics found in a collection of private texts by latent Dirichlet allocation: each topic gives a probability to each of
+{_found(release)}: each topic gives a probability to each of
 {many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
 `topic_word_noise`, where there is one, says how large the noise is in each cell.
 
@@ -417,15 +417,28 @@ def _booked_here(release: PrevalenceRelease) -> bool:
     return release.configuration.get("topics_booked_here") is True
 
 
+def _found(release: Release) -> str:
+    """Say where the topics come from."""
+    if release.configuration.get("topics_are_public") is True:
+        return "Public topics that were brought: of lists of words, public text or public vectors, not of private texts"
+    return "Topics found in a collection of private texts by latent Dirichlet allocation"
+
+
 def _before(release: PrevalenceRelease) -> str:
     """Say what was there before the shares were counted."""
     if _booked_here(release):
         return "The topics were released before, on the same ledger: what they cost is in the promise above."
+    if release.configuration.get("topics_are_public") is True:
+        return "The topics are public: they were brought, and nothing of these texts is in them."
     return "The topics were released before."
 
 
 def _topics(release: PrevalenceRelease) -> str:
     epsilon = release.configuration.get("topics_epsilon")
+    if release.configuration.get("topics_are_public") is True:
+        return (
+            "public: brought, not made from these texts, as declared by whoever made this; they cost nothing"
+        )
     if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
     cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"

@@ -369,6 +369,7 @@ class TopicPrevalence(PrivateEstimator):
             model=mark_of(topics),
             n_topics=len(topics.topic_word),
             privacy_unit=self.privacy_unit,
+            topics_are_public=topics.configuration.get("topics_are_public"),
             topics_booked_here=booked_here(topics, ledger),
             topics_delta=promise.delta,
             topics_epsilon=promise.epsilon,

@@ -10,11 +10,11 @@ from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
+    PRIVATE,
     About,
     CorpusArgument,
     Delta,
     Force,
-    Model,
     PageFile,
     Person,
     Quiet,
@@ -40,6 +40,7 @@ from discreet.cli.shares import (
     show_shares,
     write_table,
 )
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.release import Release
@@ -52,13 +53,21 @@ _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "co
 
 @reads_texts(*NOT_OF_A_RELEASE, own=("skip_empty",))
 def prevalence(
-    model: Model,
-    corpus: CorpusArgument,
-    by: Annotated[
-        str,
-        typer.Option(help="Field of each document's group, or its date with --every; ward,date: both."),
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Folder of a saved release; or a file of public topics, one a line (food: soup meal canteen).",
+        ),
     ],
+    corpus: CorpusArgument,
     out: Annotated[Path, typer.Option(help="New file for the release: .json.")],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of each document's group, or its date with --every; ward,date: both. Without: one group."
+        ),
+    ] = None,
     groups: Groups = None,
     every: Every = None,
     start: Start = None,
@@ -84,11 +93,12 @@ def prevalence(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Release the share of each topic of MODEL in each group of private documents, or in each month.
+    """Release the share of each topic of MODEL in private documents: in all, in each group of them, or in each month.
 
     Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
-    may leave.
+    may leave. Topics that you bring in a file cost nothing, and work with a few hundred texts.
     """
+    from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
     from discreet.cli.display import console, print_guarantee, progress
     from discreet.cli.reading import open_shards, say_skipped
     from discreet.corpus import read_corpus
@@ -99,9 +109,12 @@ def prevalence(
         settings, ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight"), "--set"
     )
     known = how.format_of(corpus)
-    fields = fields_of(by, groups, every)
-    check_field(corpus, known, by)
-    release = Release.load(model)
+    fields = ("",) if by is None else fields_of(by, groups, every)
+    if by is not None:
+        check_field(corpus, known, by)
+    elif known == "shards":
+        raise ParameterError("shards have labels: give --by label, and the public groups.")
+    release = read_topics(model) if model.is_file() else Release.load(model)
     options = how.options(known, stop_words=None, release=release)
     options |= {} if person is None else {"person": person}
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
@@ -114,6 +127,7 @@ def prevalence(
         groups,
         every,
         private_groups,
+        whole=by is None,
         epsilon=epsilon,
         delta=delta,
         privacy_unit=unit,
@@ -134,14 +148,27 @@ def prevalence(
     ):
         if documents is None:
             documents = read_corpus(
-                corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
+                corpus,
+                known,
+                label=fields[0] or None,
+                vocabulary=release.vocabulary,
+                callback=callback,
+                **options,
             )
             say_skipped(documents, say)
         going = show_shards(engine, -1, callback, sharded=known == "shards")
         if book is None:
             book = ledger_of_run(documents, epsilon, delta, unit, called)
         shares.set_params(callback=callback, engine=going, ledger=book)
-        labels = labels_of(documents, fields, corpus, known, options)
+        if by is None:
+            labels = labels_of_all(documents)
+            points = error_in_points(documents.n_units, len(release.topic_word), epsilon, delta)
+            say.print(
+                f"{PRIVATE}{documents.n_documents:,} documents: noise will move a share by about {points:.1f} points.",
+                markup=False,
+            )
+        else:
+            labels = labels_of(documents, fields, corpus, known, options)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = with_details(shares.release_, about, today() if seed is None else None)

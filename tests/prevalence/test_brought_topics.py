@@ -1,0 +1,123 @@
+"""Topics that are brought, and private shares of them: what a few hundred texts can pay for."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet import Ledger, PrivateLDA, TopicPrevalence
+from discreet.central import bring_topics, share_topics
+from discreet.central.prevalence.brought import error_in_points, read_topics
+from discreet.cli.app import run
+from discreet.corpus import Corpus
+from discreet.errors import ParameterError
+from discreet.release import PrevalenceRelease
+
+LISTS = {f"t{topic}": [f"w{topic}{letter}" for letter in "abc"] for topic in range(4)}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(0)
+    topic = rng.choice(4, 300, p=[0.4, 0.3, 0.2, 0.1])
+    return [" ".join(rng.choice(LISTS[f"t{one}"], 5)) for one in topic]
+
+
+def test_the_noise_in_a_share_is_what_was_told_beforehand(texts):
+    topics = bring_topics(LISTS)
+    corpus = Corpus.from_texts(texts, vocabulary=topics.vocabulary)
+    exact = topics.transform(corpus).mean(0)
+    made = [share_topics(corpus, topics, epsilon=1.0, random_state=seed).shares() for seed in range(60)]
+    missed = np.array([100 * (one.share[0] - exact) for one in made])
+    told = error_in_points(300, 4, 1.0)
+    assert 1.2 < told < 1.5
+    assert np.sqrt((missed**2).mean()) == pytest.approx(told, rel=0.2)
+    assert np.mean([(one.low[0] <= exact) & (exact <= one.high[0]) for one in made]) > 0.9
+
+
+def test_shares_of_brought_topics_near_the_counts_of_their_texts(texts):
+    exact = np.bincount([int(text[1]) for text in texts], minlength=4) / 300
+    made = share_topics(texts, LISTS, epsilon=float("inf"))
+    np.testing.assert_allclose(made.shares().share[0], exact, atol=0.02)
+    assert made.topics == tuple(LISTS)
+
+
+def test_texts_without_a_listed_word_are_in_no_group(texts):
+    made = share_topics([*texts, *["nothing of it"] * 500], LISTS, epsilon=float("inf"))
+    assert made.n_units == pytest.approx([300])
+
+
+def test_persons_files_and_groups(texts, tmp_path):
+    whose, wards = [f"p{row // 3}" for row in range(300)], ["north", "south"] * 150
+    frame = pd.DataFrame({"text": texts, "who": whose})
+    made = share_topics(frame, LISTS, person="who", epsilon=8.0, random_state=0)
+    assert made.ledger.privacy_unit == "person"
+    assert made.n_units == pytest.approx([100], abs=5)
+    same = share_topics(texts, LISTS, persons=whose, epsilon=8.0, random_state=0)
+    np.testing.assert_allclose(made.topic_totals, same.topic_totals)
+    by_ward = share_topics(texts, LISTS, by=wards, groups=["north", "south"], epsilon=8.0, random_state=0)
+    assert by_ward.groups == ("north", "south")
+    assert by_ward.n_units == pytest.approx([150, 150], abs=5)
+
+
+def test_the_card_says_that_the_topics_are_public_and_prevalence_takes_them(texts):
+    topics = bring_topics(LISTS)
+    assert topics.ledger.spent().epsilon == 0
+    assert "Public topics that were brought" in topics.card()
+    corpus = Corpus.from_texts(texts, vocabulary=topics.vocabulary)
+    ledger = Ledger(1.0)
+    made = TopicPrevalence(topics, ["a"], epsilon=1.0, ledger=ledger).fit(corpus, by=["a"] * 300).release_
+    card = made.card()
+    assert "| the topics | public: brought, not made from these texts" in card
+    assert "nothing of these texts is in them" in card
+    fitted = PrivateLDA(2, epsilon=4.0, allow_unlearnable=True).fit(corpus, words_are_public=True).release_
+    other = TopicPrevalence(fitted, ["a"], epsilon=1.0).fit(corpus, by=["a"] * 300).release_
+    assert "| the topics | released at epsilon = 4" in other.card()
+
+
+def test_topics_of_public_text_are_an_array_and_words(texts):
+    topics = bring_topics((np.array([[3.0, 1.0], [0.0, 2.0]]), ["w0a", "w1a"]), names=["zero", "one"])
+    np.testing.assert_allclose(topics.topic_word, [[0.75, 0.25], [0, 1]])
+    assert topics.topic_names == ("zero", "one")
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        {},
+        {"a": ["x"]},
+        {"a": ["x"], "b": []},
+        [["x"], ["y"]],
+        "topics.txt",
+        (np.ones(3), ["a"]),
+        (-np.eye(2), "ab"),
+    ],
+)
+def test_what_are_no_topics_is_refused_with_an_example(texts, topics):
+    ledger = Ledger(1.0)
+    with pytest.raises(ParameterError, match="lists of words by the name of each topic"):
+        share_topics(texts, topics, epsilon=1.0, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{name}: {', '.join(words).upper()}" for name, words in LISTS.items()]
+    (tmp_path / "topics.txt").write_text("# ours\n\n" + "\n".join(lines))
+    with (tmp_path / "n.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["text", "who"], *([text, f"p{row}"] for row, text in enumerate(texts))])
+    line = "prevalence topics.txt n.csv --person who --epsilon 1 --out s.json --ledger b.json"
+    assert run(line.split()) == 0
+    said = capsys.readouterr().err
+    assert "PRIVATE | 300 documents: noise will move a share by about 1.4 points." in said
+    assert "The topics are public" in said
+    made = PrevalenceRelease.load("s.json")
+    assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))
+    assert Ledger.open("b.json").spent().epsilon == pytest.approx(1.0)
+    assert read_topics("topics.txt").vocabulary == bring_topics(LISTS).vocabulary
+    (tmp_path / "bad.txt").write_text("food: soup\nno colon here\n")
+    assert run(line.replace("topics.txt", "bad.txt").replace("s.json", "t.json").split()) == 2
+    said = capsys.readouterr().err
+    assert "bad.txt, line 2: expected a topic of its own" in said
+    assert "no colon here" not in said
