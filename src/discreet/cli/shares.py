@@ -160,7 +160,7 @@ def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = 
     from rich.markup import escape
     from rich.table import Table
 
-    from discreet.report.plain_words import mostly_noise
+    from discreet.report.wording import mostly_noise
 
     over_time, form = len(made.periods) > 1, "{:+.1f}"
     if len(made.groups) == 1:
