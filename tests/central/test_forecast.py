@@ -132,7 +132,7 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
 def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
     rng = np.random.default_rng(0)
     for n_words in (4, 25):
-        counts = np.zeros((3000, 60), int)
+        counts = np.zeros((12_000, 60), int)
         for row in counts:
             row[rng.choice(60, n_words, replace=False)] = 1
         model = PrivateLDA(3, epsilon=4.0, delta=1e-5, random_state=0, allow_unlearnable=True).fit(counts)

@@ -5,7 +5,7 @@ import pytest
 from tests.central.test_full_batch import COUNTS, K, run
 
 from discreet.central.full_batch import Frequencies, read_unigram
-from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.denoise import LIFTS, posterior_mean
 from discreet.privacy.mechanism import Noisy
 
 
@@ -32,7 +32,7 @@ def test_frequencies_are_the_mean_by_precision_of_all_releases():
         variance = [K * (noise / w) ** 2 for w in omega]
         told.append([(row / sum(rows), v / sum(rows) ** 2) for row, v in zip(rows, variance, strict=True)])
         shares, variances = slow_mean(told)
-        unigram = posterior_mean(shares, np.full(40, shares.mean()), np.sqrt(variances), UNIGRAM_LIFTS)
+        unigram = posterior_mean(shares, np.full(40, shares.mean()), np.sqrt(variances), LIFTS[1:])
         unigram = unigram / unigram.sum()
     np.testing.assert_allclose(state.unigram, unigram, rtol=1e-9)
 

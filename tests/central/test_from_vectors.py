@@ -178,7 +178,7 @@ def test_the_moment_is_the_naive_twins_from_released_numbers(world):
     passed = {purpose: (total, noisy) for purpose, total, _, noisy in gate.passed}
     unigram = read_unigram(passed["unigram"][1])
     space = directions(centred(world[2], unigram), unigram, 40)
-    table = np.c_[np.full(180, 0.7), space]
+    table = np.c_[np.ones(180), space]
     total = passed["second moment"][0]
     expected = naive.add_up((naive.moment_vector(u, table) for u in naive.by_unit(counts)), total.shape)
     np.testing.assert_allclose(total, expected, atol=3000)

@@ -126,7 +126,7 @@ def test_too_few_words_units_or_pairs_say_nothing():
     ("strength", "above", "verdict"),
     [
         (0.04, 1.1, "none"),
-        (0.04, 1.2, "cannot tell"),
+        (0.04, 1.2, "none"),
         (0.04, 1.3, "seen"),
         (0.02, 9.0, "none"),
         (0.06, 1.0, "cannot tell"),

@@ -69,6 +69,14 @@ def test_spread_is_the_naive_twins(world):
     assert 0.1 < found < 10
 
 
+def test_degrees_of_freedom_are_the_naive_twins():
+    for size in (12, 5, 3):
+        for first in (0.5, 1.0, 1.5, 2.0, 9.0):
+            scales = np.full(size, 0.3)
+            scales[:5] *= first
+            assert vector_prior._freedom(scales) == pytest.approx(naive.freedom(scales))
+
+
 def test_the_fit_is_a_mode_of_the_posterior(world):
     space, unigram, _, weight, variance, joint = world
     scales, deviation = np.full(D, 0.3), np.sqrt(variance)

@@ -178,15 +178,15 @@ def posterior_mean(noisy, base, noise, lifts):
     return posterior_mean_and_law(noisy, base, noise, lifts)[0]
 
 
-def posterior_mean_and_law(noisy, base, noise, lifts, *, start=None, width=0.12, iterations=25):
-    n = len(noisy)
+def posterior_mean_and_law(noisy, base, noise, lifts, *, start=None, iterations=25):
+    n, width = len(noisy), 0.1092  # half of the way between two lifts, in logarithms
     density = np.zeros((n, len(lifts)))
     for i in range(n):
         for j, lift in enumerate(lifts):
             variance = noise[i] ** 2 + (base[i] * width * lift) ** 2
             gap = noisy[i] - base[i] * lift
             density[i, j] = math.exp(-gap * gap / (2 * variance)) / math.sqrt(variance)
-    weights = np.exp(-(np.log(np.maximum(lifts, 0.05)) ** 2) / 4) if start is None else start
+    weights = np.exp(-(np.log(np.maximum(lifts, lifts[1])) ** 2) / 4) if start is None else start
     weights = weights / weights.sum()
     for _ in range(iterations):
         responsibilities = density * weights

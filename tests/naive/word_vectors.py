@@ -30,6 +30,13 @@ def spread(joint, variance, expected):
     return min(max(over / under, 0.0), 10.0)
 
 
+def freedom(scales):
+    """6 r^4, at most 1000: r is the first scale over the mean of those after its block of five, at least 1."""
+    others = scales[5:]
+    ratio = scales[0] / (sum(others) / len(others)) if len(others) else 1
+    return min(6 * max(ratio, 1) ** 4, 1000)
+
+
 def loss(coordinates, directions, scales, cells, deviation, unigram, weight):
     """Minus the log posterior of one topic's coordinates, but for a constant."""
     expected = weight * topic(directions, coordinates, unigram)
@@ -40,7 +47,7 @@ def loss(coordinates, directions, scales, cells, deviation, unigram, weight):
 def alpha(square, public, directions):
     """How far the second moment is that of documents made of public topics: least squares over all cells."""
     d, n_topics = directions.shape[1], public.shape[1]
-    level = square[0][0] / 0.7**2
+    level = square[0][0]
     over = under = 0.0
     for a in range(d):
         for b in range(d):

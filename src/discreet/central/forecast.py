@@ -27,8 +27,8 @@ because pieces are scaled to norm 1. Fit that, and look at what is left, R. Two 
     drawing documents: these add up to the number of units, because each has norm 1, and are shared out as
     :math:`v_i v_j` times the weights, as rare pairs are.
 
-Verdict: "none" where the strength is below .05 and does not stand above the noise (by 15 %, or the strength is below
-.025 besides); "seen" where the largest eigenvalue lies 25 % above the noise; otherwise the noise is too large to tell.
+Verdict: "none" where the strength is below .025, or below .05 and not seen; "seen" where the largest eigenvalue lies
+25 % above the noise; otherwise the noise is too large to tell.
 The bounds lie between what was measured on texts and on the same with all their words dealt anew
 (``experiments/no_topics/run.py``, docs/research/forecast.md).
 
@@ -49,6 +49,7 @@ from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
 from discreet._base.validate import faults_of, number, refuse, shown, whole
+from discreet.central.plan import WORD_POWER
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
@@ -112,11 +113,8 @@ _LARGEST_EPSILON, _MOST_UNITS = 20.0, 1e12
 VECTORS_ALONE, TEXTS_TEACH = 400.0, 800.0
 #: Of the released pairs: the bounds of the verdict lie between texts with topics and without.
 _FEWEST_WORDS = 30
-_NONE, _NOTHING = 0.05, 0.025
-_NOISE, _SEEN = 1.15, 1.25
+_NONE, _SEEN = 0.05, 1.25
 _STEPS = 30
-#: Of the unigram: what words weigh in the strength.
-_POWER = -0.25
 
 
 @dataclass(frozen=True)
@@ -387,9 +385,10 @@ class Structure(NamedTuple):
     @property
     def verdict(self) -> Literal["none", "seen", "cannot tell"]:
         """Whether there are topics."""
-        if self.strength < _NONE and (self.above_noise < _NOISE or self.strength < _NOTHING):
+        seen = self.above_noise >= _SEEN
+        if self.strength < (_NONE / 2 if seen else _NONE):
             return "none"
-        return "seen" if self.above_noise >= _SEEN else "cannot tell"
+        return "seen" if seen else "cannot tell"
 
 
 def structure(
@@ -426,7 +425,7 @@ def structure(
         np.fill_diagonal(pairs, 0.0)
         deviation = np.sqrt(noise**2 + 2 * n_units * pairs / pairs.sum())
         np.fill_diagonal(deviation, 1.0)
-        moved = (unigram / unigram.mean()) ** _POWER / weights
+        moved = (unigram / unigram.mean()) ** WORD_POWER / weights
         rows = level * moved * shared * (moved * shared).sum()
         scale = moved / np.sqrt(rows + rows.mean())
         strength = float(np.linalg.eigvalsh(scale[:, None] * rest * scale)[-1])

@@ -34,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.forecast import Structure, structure
-from discreet.central.plan import COUNT_SHARE, Schedule
+from discreet.central.plan import COUNT_SHARE, MOST_WORDS, WORD_POWER, Schedule
 from discreet.central.start import (
+    UNKNOWN,
     Seen,
     Words,
     expected_moment,
@@ -49,7 +50,7 @@ from discreet.central.start import (
 from discreet.central.sums.em_round import Contribution, Theta, initial_theta, round_sum
 from discreet.central.sums.statistics import cooccurrence_sum, count_sum, moment_sum, square, unigram_sum
 from discreet.central.sums.units import ShardedUnits, Units
-from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.denoise import posterior_mean, read_rates
 from discreet.lda.questions import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.bound import MAX_BITS
@@ -69,19 +70,14 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 _DIRECTIONS = 40
-#: At least so many words are in a start from vectors.
-_SMOOTH_WORDS = 600
-_ROUND_WEIGHT_POWER = -0.25
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
 _LARGEST_BOUND = 1000.0
 #: Topics move between rounds by about so many times the size of a cell.
 _DRIFT = 1.0
-#: Of the unigram in each topic, for words of which the numbers tell nothing; a topic's least part of the usual size.
-_UNKNOWN, _SMALLEST_TOPIC = 0.002, 0.01
+#: A topic's least part of the usual size.
+_SMALLEST_TOPIC = 0.01
 #: Steps of a document; expectation propagation is as near its end after fewer.
 _STEPS, _STEPS_MATCHED = 8, 2
-#: What the last step leaves of the unigram.
-_LEAST_LEFT = 0.01
 
 
 class Frequencies(NamedTuple):
@@ -135,10 +131,7 @@ def read_unigram(noisy: Noisy) -> Floats:
 
 
 def _read(level: Floats, deviation: Floats) -> Floats:
-    if deviation.any():
-        base = np.full(level.shape, max(float(level.mean()), 1e-9))
-        level = posterior_mean(level, base, deviation, UNIGRAM_LIFTS)
-    level = np.maximum(level, 1e-9)
+    level = read_rates(level, deviation)
     return level / level.sum()
 
 
@@ -285,7 +278,7 @@ def _start(
     weights = start_weights(unigram, chosen, chosen, schedule.pairs_power)
     pairs = gate.release(cooccurrence_sum(units, chosen, weights, gate.n_jobs), share, "co-occurrence")
     if seen is not None:
-        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
+        columns = np.r_[chosen, order[schedule.start_words : MOST_WORDS]]
         weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
         factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
         return on_all_words(factors, unigram, columns, weights), None
@@ -361,7 +354,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats) -> State:
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
-    topics = (1 - _UNKNOWN) * read / read.sum(0) + _UNKNOWN * state.unigram[:, None]
+    topics = (1 - UNKNOWN) * read / read.sum(0) + UNKNOWN * state.unigram[:, None]
     return state._replace(
         word_topic=topics / topics.sum(0),
         joint=joint,
@@ -374,7 +367,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats) -> State:
 
 
 def _weights_of_rounds(unigram: Floats) -> Floats:
-    return (unigram * len(unigram)) ** _ROUND_WEIGHT_POWER
+    return (unigram * len(unigram)) ** WORD_POWER
 
 
 def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
@@ -399,7 +392,7 @@ def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
     statistic takes powers of counts and hardly sees it, so topics describe new texts better a step m further from the
     unigram p:
 
-    .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k .
+    .. math:: \max(\phi_{vk} - m p_v,\ .002\, p_v) / Z_k .
 
     Parameters
     ----------
@@ -419,5 +412,5 @@ def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
     if last_step == 0:
         return state.word_topic, noise
     base = state.unigram[:, None]
-    topics = np.maximum(state.word_topic - last_step * base, _LEAST_LEFT * base)
+    topics = np.maximum(state.word_topic - last_step * base, UNKNOWN * base)
     return topics / topics.sum(0), noise / (1 - last_step)

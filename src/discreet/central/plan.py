@@ -9,14 +9,14 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 
 ==============================  ==========================================================
 share of the count              .002
-share of the unigram            clip(.004 x, .03, .25)
+share of the unigram            clip(.004 x, .002, .25)
 share of the moment             .04 x / (1 + x), where there are public word vectors
-share of the pairs of words     .3; min(.3, 4 / (3 x)) beside vectors that are believed
+share of the pairs of words     .3; times min(1, 4 / x) beside vectors that are believed
 words of the pairs              clip(4.5 root(V K / x), 100, 1000), and at most V
-their weights                   p^-(1/4 + 1/4 / (1 + x^2)), p the unigram
+their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + x^2)
 rounds, equal shares            4, of what is left; without noise 40
-what a unit gives to a round    counts to the power a = 1/2 + 1/2 / (1 + x), times p^(-1/4)
-bound of its norm               2 (.3 / x)^.7 usual norms
+what a unit gives to a round    counts to the power a, times p^(-1/4)
+bound of its norm               x^(-.7) usual norms
 last step                       .2 x / (1 + x) of the unigram
 ==============================  ==========================================================
 
@@ -36,19 +36,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["COUNT_SHARE", "Schedule", "plan"]
+__all__ = ["COUNT_SHARE", "MOST_WORDS", "WORD_POWER", "Schedule", "plan"]
 
 COUNT_SHARE = 0.002
-#: Of the unigram: share for each x, at least and at most.
-_UNIGRAM, _LEAST_UNIGRAM, _MOST_UNIGRAM = 0.004, 0.03, 0.25
+#: Of the unigram: what words weigh in rounds, and in pairs where there is much noise.
+WORD_POWER = -0.25
+#: Of the unigram: share for each x, at least that of the count, and at most.
+_UNIGRAM, _MOST_UNIGRAM = 0.004, 0.25
 _MOMENT = 0.04
 #: Of pairs of words; beside vectors they have as much up to this x.
-_PAIRS, _PAIRS_ALONE = 0.3, 4 / 0.9
-#: Words whose pairs are counted, over the root of n mu, at least and at most.
-_WORDS, _FEWEST_WORDS, _MOST_WORDS = 4.5, 100, 1000
+_PAIRS, _AS_WITHOUT_VECTORS = 0.3, 4
+#: Words whose pairs are counted, over the root of n mu, at least and at most. A start from vectors has all of the most.
+_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 1000
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
-#: At that x the bound is two usual norms; it grows with this power of 1 / x.
-_TWO_NORMS, _BOUND_POWER = 0.3, 0.7
+#: Of x: the bound in usual norms.
+_BOUND_POWER = -0.7
 _LAST_STEP = 0.2
 #: Stands for no noise where x is divided by.
 _TINY = 1e-12
@@ -107,17 +109,17 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
     words = _WORDS * math.sqrt(n_words * n_topics / tiny)
-    plenty = 1 / (1 + x * x)
+    exponent = (1 + 1 / (1 + x * x)) / 2
     return Schedule(
         x=x,
-        unigram_share=float(np.clip(_UNIGRAM * x, _LEAST_UNIGRAM, _MOST_UNIGRAM)),
+        unigram_share=float(np.clip(_UNIGRAM * x, COUNT_SHARE, _MOST_UNIGRAM)),
         moment_share=_MOMENT * x / (1 + x),
         pairs_share=_PAIRS,
-        pairs_share_beside_vectors=_PAIRS / max(1.0, x / _PAIRS_ALONE),
+        pairs_share_beside_vectors=_PAIRS / max(1.0, x / _AS_WITHOUT_VECTORS),
         n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
-        start_words=min(n_words, int(np.clip(words, _FEWEST_WORDS, _MOST_WORDS))),
-        pairs_power=-(1 + plenty) / 4,
-        exponent=(1 + 1 / (1 + x)) / 2,
-        usual_norms=2 * (_TWO_NORMS / tiny) ** _BOUND_POWER,
+        start_words=min(n_words, int(np.clip(words, _FEWEST_WORDS, MOST_WORDS))),
+        pairs_power=2 * WORD_POWER * exponent,
+        exponent=exponent,
+        usual_norms=tiny**_BOUND_POWER,
         last_step=_LAST_STEP * x / (1 + x),
     )

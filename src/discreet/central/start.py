@@ -39,6 +39,7 @@ from discreet.lda.vectors import topics_of_vectors
 from discreet.privacy.mechanism import Noisy
 
 __all__ = [
+    "UNKNOWN",
     "Seen",
     "Words",
     "beyond_noise",
@@ -54,18 +55,14 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: The constant feature, beside directions of unit variance.
-_COMMON = 0.7
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.
-_LEAST_ALPHA, _DEVIATIONS = 0.08, 1.5
-#: Of the noise in A, as a ridge on the factors.
-_RIDGE = 0.05
-#: Of the unigram, in every topic.
-_START_UNIGRAM = 0.002
-#: Of the factorisation: descent and rotation.
-_STEPS = 150
-_ROTATIONS = 60
+_LEAST_ALPHA, _DEVIATIONS = 0.08, 2
+#: Of the unigram in each topic, for words of which the numbers tell nothing.
+UNKNOWN = 0.002
+#: Of the factorisation: rotations, steps of descent, the first step in parts of the usual size, how fast Adam forgets
+#: slopes and their squares.
+_ROTATIONS, _STEPS, _FIRST_STEP, _FORGET, _FORGET_SQUARES = 60, 150, 0.1, 0.1, 0.01
 
 
 class Seen(NamedTuple):
@@ -79,15 +76,12 @@ class Seen(NamedTuple):
     alpha : float
         How strongly the public topics show in it.
     believed : bool
-    noise : float
-        Standard deviation of the noise in a cell of A off the diagonal.
     """
 
     directions: Floats
     moment: Floats
     alpha: float
     believed: bool
-    noise: float
 
     @property
     def used(self) -> str:
@@ -117,7 +111,7 @@ class Words(NamedTuple):
 
 def features(directions: Floats) -> Floats:
     """Return what the moment is taken of, (n_words, 1 + d): a constant, for what all documents share, and F."""
-    return np.c_[np.full(len(directions), _COMMON), directions]
+    return np.c_[np.ones(len(directions)), directions]
 
 
 def expected_moment(vectors: Floats, directions: Floats, unigram: Floats, n_topics: int) -> Floats:
@@ -140,17 +134,16 @@ def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> 
         What :func:`expected_moment` returns.
     """
     with one_blas_thread():
-        level = max(float(square[0, 0]) / _COMMON**2, 1e-9)
+        level = max(float(square[0, 0]), 1e-9)
         raw, deviation = square[1:, 1:] / level, noise / level
         size = max(float(np.linalg.norm(expected)), 1e-150)
         alpha = float((raw * expected).sum()) / size**2
         doubt = deviation / size
         believed = alpha - _DEVIATIONS * doubt >= _LEAST_ALPHA
         supposed = max(alpha, 0.0) * expected
-        off_diagonal = deviation / np.sqrt(2.0)
-        values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, off_diagonal))
+        values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, deviation / np.sqrt(2.0)))
         moment = (axes * np.maximum(values, 0.0)) @ axes.T
-    return Seen(directions, moment, alpha, believed, off_diagonal)
+    return Seen(directions, moment, alpha, believed)
 
 
 def beyond_noise(matrix: Floats, deviation: float) -> Floats:
@@ -189,8 +182,7 @@ def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy, n_topics
         matrix *= level
         block += beyond_noise(released - block, pairs.noise)
         np.fill_diagonal(matrix, 0.0)
-    ridge = _RIDGE * seen.noise * np.sqrt(along.shape[1]) * level
-    return factorize(matrix, shared, n_topics, ridge=ridge)
+    return factorize(matrix, shared, n_topics)
 
 
 def start_weights(
@@ -221,13 +213,11 @@ def on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], we
     factors /= np.maximum(factors.sum(0), 1e-12)
     topics = np.repeat(unigram[:, None], factors.shape[1], axis=1)
     topics[chosen] = factors * unigram[chosen].sum()
-    topics = (1 - _START_UNIGRAM) * topics + _START_UNIGRAM * unigram[:, None]
+    topics = (1 - UNKNOWN) * topics + UNKNOWN * unigram[:, None]
     return topics / topics.sum(0)
 
 
-def factorize(
-    cooccurrence: Floats, unigram: Floats, n_topics: int, *, noise: float = 0.0, ridge: float | None = None
-) -> Floats:
+def factorize(cooccurrence: Floats, unigram: Floats, n_topics: int, *, noise: float = 0.0) -> Floats:
     """Return F of shape (M, n_topics), not negative.
 
     Parameters
@@ -240,27 +230,21 @@ def factorize(
         May exceed M; further columns then start from the unigram alone.
     noise : float, default 0.0
         Standard deviation of the noise in each cell; half the size of its spectrum is the ridge on F.
-    ridge : float, optional
-        Instead.
     """
-    penalty = float(0.5 * noise * np.sqrt(len(unigram))) if ridge is None else ridge
+    ridge = float(0.5 * noise * np.sqrt(len(unigram)))
     with one_blas_thread():
-        return _factorize(cooccurrence, unigram, n_topics, penalty)
-
-
-def _factorize(cooccurrence: Floats, unigram: Floats, n_topics: int, ridge: float) -> Floats:
-    shared = np.outer(unigram, unigram)
-    np.fill_diagonal(shared, 0.0)
-    square = float((shared * shared).sum()) or 1.0
-    level = max(float((cooccurrence * shared).sum()) / square, 1e-9)
-    factors = _start(cooccurrence - level * shared, n_topics)
-    factors += 0.02 * np.sqrt(level) * unigram[:, None]
-    return _descend(cooccurrence, shared, square, factors, level, ridge)
+        shared = np.outer(unigram, unigram)
+        np.fill_diagonal(shared, 0.0)
+        square = float((shared * shared).sum()) or 1.0
+        level = max(float((cooccurrence * shared).sum()) / square, 1e-9)
+        factors = _start(cooccurrence - level * shared, n_topics)
+        factors += 0.02 * np.sqrt(level) * unigram[:, None]
+        return _descend(cooccurrence, shared, square, factors, level, ridge)
 
 
 def _start(residual: Floats, n_topics: int) -> Floats:
     values, vectors = np.linalg.eigh(residual)
-    values = np.maximum(values[::-1][:n_topics], 1e-6)
+    values = np.maximum(values[::-1][:n_topics], 0.0)
     vectors = vectors[:, ::-1][:, :n_topics]
     # The sign of an eigenvector is arbitrary; fix it, so that libraries that differ in it agree.
     largest = np.abs(vectors).argmax(0)
@@ -280,7 +264,7 @@ def varimax(loadings: Floats) -> Floats:
     rotation = np.eye(loadings.shape[1])
     for _ in range(_ROTATIONS):
         rotated = loadings @ rotation
-        gradient = loadings.T @ (rotated**3 - rotated * (rotated**2).mean(0))
+        gradient = loadings.T @ (rotated * (rotated**2 - (rotated**2).mean(0)))
         left, _, right = np.linalg.svd(gradient)
         rotation = left @ right
     return rotation
@@ -294,17 +278,15 @@ def _descend(
     point = factors.astype(np.float32)
     scale = float(np.abs(point).mean())
     first, second = np.zeros_like(point), np.zeros_like(point)
-    weight = 0.7 * level
     for step in range(1, _STEPS + 1):
-        rate = scale * (0.1 * (1 - step / _STEPS) + 0.003)
-        error = point @ point.T + np.float32(weight) * common - target
+        error = point @ point.T + np.float32(level) * common - target
         np.fill_diagonal(error, 0.0)
         gradient = 2 * error @ point + np.float32(2 * ridge) * point
-        first = np.float32(0.9) * first + np.float32(0.1) * gradient
-        second = np.float32(0.99) * second + np.float32(0.01) * gradient * gradient
-        move = (first / np.float32(1 - 0.9**step)) / (
-            np.sqrt(second / np.float32(1 - 0.99**step)) + np.float32(1e-12)
-        )
-        point = np.maximum(point - np.float32(rate) * move, 0)
-        weight = max(weight - 0.3 * float((error * common).sum()) / square, 0.05 * level)
+        first += np.float32(_FORGET) * (gradient - first)
+        second += np.float32(_FORGET_SQUARES) * (gradient * gradient - second)
+        size = np.sqrt(second / np.float32(1 - (1 - _FORGET_SQUARES) ** step)) + np.float32(1e-12)
+        rate = _FIRST_STEP * scale * (1 - step / _STEPS) / (1 - (1 - _FORGET) ** step)
+        point = np.maximum(point - np.float32(rate) * first / size, 0)
+        # The share of what all documents have in common is the best one beside these factors.
+        level = max(level - float((error * common).sum()) / square, 0.0)
     return point.astype(np.float64)

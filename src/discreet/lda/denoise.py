@@ -21,19 +21,16 @@ doi:10.1080/01621459.2013.869224.
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIFTS", "UNIGRAM_LIFTS", "posterior_mean"]
+__all__ = ["LIFTS", "posterior_mean", "read_rates"]
 
 #: Lifts over the base that a topic's word may have: none at all, or from far below to far above it.
-LIFTS = np.concatenate([[0.0], np.geomspace(0.04, 100, 40)])
-#: Lifts of a word's frequency over the mean word's.
-UNIGRAM_LIFTS = np.geomspace(0.02, 100, 60)
-
-_RELATIVE_WIDTH = 0.12
-_FITTED_CELLS = 8000
-_ITERATIONS = 25
-_CHUNK = 20_000
-#: Spread of the starting weights over log lifts.
+LIFTS = np.concatenate([[0.0], np.geomspace(0.02, 100, 40)])
+#: Half of the way from one lift to the next.
+_RELATIVE_WIDTH = float(np.log(LIFTS[-1] / LIFTS[-2])) / 2
+_FITTED_CELLS, _ITERATIONS = 8000, 25
+#: Variance of the starting weights over log lifts.
 _START_SPREAD = 2.0
+_LEAST_RATE = 1e-9
 
 
 def posterior_mean(
@@ -68,17 +65,39 @@ def posterior_mean(
     bases = np.broadcast_to(base, noisy.shape).ravel()
     deviations = np.broadcast_to(noise, noisy.shape).ravel()
     cells = np.flatnonzero(bases > 0)
-    weights = np.exp(-0.5 * np.log(np.maximum(lifts, 0.05)) ** 2 / _START_SPREAD)
+    weights = np.exp(-0.5 * np.log(np.maximum(lifts, lifts[1])) ** 2 / _START_SPREAD)
     weights = _law((values, bases, deviations), cells, lifts, weights / weights.sum())
     answer = np.zeros(values.size)
     n_columns = noisy.shape[-1] if by_column else 1
     for column in range(n_columns):
         part = column + n_columns * np.flatnonzero(bases[column::n_columns] > 0)
         law = _law((values, bases, deviations), part, lifts, weights) if by_column else weights
-        for start in range(0, part.size, _CHUNK):
-            few = part[start : start + _CHUNK]
+        for start in range(0, part.size, _FITTED_CELLS):
+            few = part[start : start + _FITTED_CELLS]
             answer[few] = _means(values[few], bases[few], deviations[few], lifts, law)
     return answer.reshape(noisy.shape)
+
+
+def read_rates(noisy: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Estimate positive rates that are around one mean, such as how frequent words are.
+
+    Parameters
+    ----------
+    noisy : array of shape (n,)
+        Released values; returned as they are, or nearly 0, where there is no noise.
+    noise : array of shape (n,)
+        Standard deviations.
+
+    Returns
+    -------
+    array of shape (n,)
+        Positive.
+    """
+    read = noisy
+    if noise.any():
+        mean = np.full(noisy.shape, max(float(noisy.mean()), _LEAST_RATE))
+        read = posterior_mean(noisy, mean, noise, LIFTS[1:])
+    return np.maximum(read, _LEAST_RATE)
 
 
 def _law(

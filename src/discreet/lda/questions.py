@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import one_blas_thread
-from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.denoise import posterior_mean, read_rates
 from discreet.lda.moments.fit import descend, softmax
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow, topics_of_vectors
 
@@ -428,14 +428,13 @@ def _word_weights(unigram: Floats) -> Floats:
 def _with_words(state: State[Q], mean: Floats, deviation: float, seed: int) -> State[Q]:
     """Read the unigram, and take the topics of the vectors under it."""
     total = max(float(mean.sum()), 0.5)
-    flat = np.full(len(mean), total / len(mean))
-    read = np.maximum(posterior_mean(mean, flat, np.full(len(mean), deviation), UNIGRAM_LIFTS), 1e-9)
+    read = read_rates(mean, np.full(len(mean), deviation))
     unigram = read / read.sum()
     n_topics = len(state.weight)
     topics = topics_of_vectors(state.vectors, unigram, n_topics, seed, sharpness=_SHARPNESS)
     along = directions(centred(state.vectors, unigram), unigram, _DIRECTIONS)
     centre = (np.log(np.maximum(topics, 1e-300) / unigram[:, None]) * unigram[:, None]).T @ along
-    prior = VectorPrior(along, centre, np.full(along.shape[1], _SCALE), 0.0, False, centre)
+    prior = VectorPrior(along, centre, np.full(along.shape[1], _SCALE), 0.0, centre)
     shares = np.bincount(topics.argmax(1), unigram, minlength=n_topics)
     shares = np.maximum(shares, _LEAST_SHARE / n_topics)
     return state._replace(

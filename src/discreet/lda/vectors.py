@@ -28,9 +28,9 @@ vectors say, from second moments. :math:`N_k q_{vk}` then takes the place of :ma
 
 Wrong vectors must do no harm. A few words stand far above anything a normal law expects, and directions without
 meaning would chase them: so a cell at z deviations counts as under Student's t with :math:`\nu` degrees of freedom
-(weight :math:`(\nu + 1) / (\nu + z^2)`). :math:`\nu` grows from 6 with how far the first block of directions, those
-along which words differ most, stands out from the others: of vectors that know the texts it does, of random or
-shuffled ones all blocks are alike.
+(weight :math:`(\nu + 1) / (\nu + z^2)`). :math:`\nu = 6 r^4`, r (at least 1) the scale of the first block of
+directions, those along which words differ most, over the mean scale of the others: vectors that know the texts have a
+large r, of random or shuffled ones all blocks are alike.
 
 Everything here is computed from released numbers and public vectors: it costs no privacy, and the releases, their
 sensitivity and the ledger stay as they are without vectors. The promise holds whatever the vectors are; only if they
@@ -63,16 +63,13 @@ _STARTS = 8
 _CLUSTER_STEPS = 50
 _BLOCK = 5
 _FIRST_SCALE = 0.05
-_LEAST_SCALE, _LARGEST_SCALE = 1e-5, 10.0
-_FIRST_SWEEPS, _LATER_SWEEPS = 4, 2
-_STEPS = 4
-#: Degrees of freedom where the first block does not stand out, and how fast they grow where it does; found by
-#: experiment on news, mail and messages, with right and wrong vectors.
-_LEAST_FREEDOM = 6.0
-_STANDS_OUT, _GROWTH, _LARGEST_GROWTH = 1.2, 2.4, 5.0
-#: Longest step, in log probability of a word.
-_LONGEST = 4.0
-_LARGEST_SPREAD = 10.0
+#: Of tau squared and of c.
+_LEAST_SCALE, _LARGEST = 1e-5, 10.0
+_SWEEPS, _STEPS = 2, 4
+#: Degrees of freedom where the first block does not stand out, and the power of how far it does that they grow with.
+_LEAST_FREEDOM, _GROWTH, _LARGEST_FREEDOM = 6.0, 4, 1000.0
+#: Longest step, in log probability of a word; gains and parts of a step that are too small to matter.
+_LONGEST, _TOO_SMALL = 4.0, 1e-3
 
 
 def centred(vectors: Floats, unigram: Floats) -> Floats:
@@ -213,8 +210,6 @@ class VectorPrior(NamedTuple):
         tau squared.
     spread : float
         c.
-    fitted : bool
-        False before the first round.
     centre : array of shape (n_topics, d), or 0
         Where the coordinates are expected: the mean of their law.
     """
@@ -223,14 +218,13 @@ class VectorPrior(NamedTuple):
     coordinates: Floats
     scales: Floats
     spread: float
-    fitted: bool
     centre: Floats | float = 0.0
 
     @classmethod
     def start(cls, directions: Floats, n_topics: int) -> "VectorPrior":
         """Return the prior before any round: topics at the unigram."""
         d = directions.shape[1]
-        return cls(directions, np.zeros((n_topics, d)), np.full(d, _FIRST_SCALE), 0.0, False)
+        return cls(directions, np.zeros((n_topics, d)), np.full(d, _FIRST_SCALE), 0.0)
 
 
 def expected_topics(directions: Floats, coordinates: Floats, unigram: Floats) -> Floats:
@@ -259,21 +253,21 @@ def follow(
     """
     coordinates, scales, spread = prior.coordinates, prior.scales, prior.spread
     with one_blas_thread():
-        for _ in range(_LATER_SWEEPS if prior.fitted else _FIRST_SWEEPS):
+        for _ in range(_SWEEPS):
             expected = expected_topics(prior.directions, coordinates, unigram) * weight
             spread = _spread(joint, variance, expected)
             cells = variance[:, None] + spread * expected**2
             freedom = _freedom(scales)
             cells *= (freedom + (joint - expected) ** 2 / cells) / (freedom + 1)
             coordinates, scales = _sweep(prior, coordinates, scales, joint, np.sqrt(cells), unigram, weight)
-    return VectorPrior(prior.directions, coordinates, scales, spread, True, prior.centre)
+    return VectorPrior(prior.directions, coordinates, scales, spread, prior.centre)
 
 
 def _freedom(scales: Floats) -> float:
     """Return nu: large where the first block of directions explains more than the others."""
     others = scales[_BLOCK:]
     stands_out = scales[0] / others.mean() if len(others) else 1.0
-    return float(_LEAST_FREEDOM * np.exp(np.clip(_GROWTH * (stands_out - _STANDS_OUT), 0.0, _LARGEST_GROWTH)))
+    return float(min(_LEAST_FREEDOM * max(stands_out, 1.0) ** _GROWTH, _LARGEST_FREEDOM))
 
 
 def _spread(joint: Floats, variance: Floats, expected: Floats) -> float:
@@ -281,7 +275,7 @@ def _spread(joint: Floats, variance: Floats, expected: Floats) -> float:
     square = expected**2
     weight = square / (variance[:, None] + square) ** 2
     left = (weight * ((joint - expected) ** 2 - variance[:, None])).sum()
-    return float(np.clip(left / max((weight * square).sum(), 1e-300), 0.0, _LARGEST_SPREAD))
+    return float(np.clip(left / max((weight * square).sum(), 1e-300), 0.0, _LARGEST))
 
 
 def _sweep(
@@ -296,7 +290,6 @@ def _sweep(
     """Fit every topic's coordinates, then the scales of the blocks by MacKay's step."""
     moved = coordinates.copy()
     centre = np.zeros_like(coordinates) + prior.centre
-    blocks = np.arange(len(scales)) // _BLOCK
     determined = np.zeros(len(scales))
     for topic in range(len(moved)):
         cells = joint[:, topic], deviation[:, topic]
@@ -304,9 +297,10 @@ def _sweep(
             prior.directions, moved[topic], centre[topic], scales, cells, unigram, weight[topic]
         )
         determined += 1 - np.linalg.inv(curvature).diagonal() / scales
+    blocks = np.arange(len(scales)) // _BLOCK
     energy = np.bincount(blocks, ((moved - centre) ** 2).sum(0))
-    fresh = energy / np.maximum(np.bincount(blocks, determined), 1e-3)
-    return moved, np.clip(fresh, _LEAST_SCALE, _LARGEST_SCALE)[blocks]
+    fresh = energy / np.maximum(np.bincount(blocks, determined), _TOO_SMALL)
+    return moved, np.clip(fresh, _LEAST_SCALE, _LARGEST)[blocks]
 
 
 def _climb(
@@ -338,14 +332,14 @@ def _climb(
         step = np.linalg.solve(curvature, gradient)
         length = min(1.0, _LONGEST / max(float(np.abs(directions @ step).max()), 1e-9))
         gain = 0.0
-        while length > 1e-3:
+        while length > _TOO_SMALL:
             there = point + length * step
             topic_there = topic_at(there)
             gain = value - loss(there, topic_there)
             if gain > 0:
                 point, topic, value = there, topic_there, value - gain
                 break
-            length /= 3
-        if gain < 1e-3:
+            length /= 2
+        if gain < _TOO_SMALL:
             break
     return point, curvature
