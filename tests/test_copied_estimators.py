@@ -13,7 +13,7 @@ from discreet.privacy import check_private_estimator, composed_epsilon
 from discreet.privacy.battery.subject import planted_counts
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {"word_rates": "privacy-library.md", "mean_length": "architecture.md"}
+PAGES = {"word_rates": "privacy-library.md"}
 
 
 def load(name):
