@@ -406,6 +406,29 @@ def test_silos_beside_the_poster():
     check(cells)
 
 
+def test_the_posters_table():
+    """Theirs / as printed / ours; theirs are held to what was published by tests/test_figures.py, for AUC."""
+    ours, printed = csv("wang2020/poster"), csv("wang2020/printed")
+    printed = printed[printed.part == "1 / (delta delta_0 e^eps + 1)"]
+    corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
+    cells = []
+    for task, measure, *shown in table("research/silos", "**The poster's table, cell by cell**")[1:]:
+        lines = (
+            (float("inf"), {"line": "pooled Gibbs, no noise"}),
+            (7.5, {"line": "rrp", "epsilon": 7.5}),
+            (5.0, {"line": "rrp", "epsilon": 5.0}),
+        )
+        for (epsilon, where), cell in zip(lines, shown, strict=True):
+            column, corpus = columns.get(measure, measure), corpora[task]
+            both = (
+                one(printed, column, corpus=corpus, epsilon=epsilon),
+                one(ours, column, corpus=corpus, **where),
+            )
+            cells.append((f"{task}, {measure}, {where}", cell.partition(" / ")[2], both))
+    assert len(cells) == 24
+    check(cells)
+
+
 def test_silos_on_kos():
     results, cells = csv("wang2020/kos"), []
     for line, *shown, total in table("research/silos", "**KOS**")[1:]:
