@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -89,8 +89,6 @@ __all__ = [
     "OneRunReport",
     "audit_shares",
     "audit_words",
-    "check_audit",
-    "judge_guesses",
     "make_canaries",
     "one_run_audit",
     "score_canaries",
@@ -314,81 +312,88 @@ def one_run_audit(
     """
     check_train(train)
     counts = check_counts(corpus)
-    tried = check_audit(n_guesses, n_canaries, epsilon, delta, confidence, noise)
-    source = np.random.SeedSequence(check_seed(random_state))
-    for_canaries, for_coins, for_training, for_ties = source.spawn(4)
-    canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=for_canaries)
-    members = np.random.default_rng(for_coins).random(n_canaries) < 0.5
-    seed = int(np.random.default_rng(for_training).integers(2**31 - 1))
-    together = sp.csr_matrix(sp.vstack([counts, canaries[members]], dtype=counts.dtype))
-    released = train(together, seed)
+    promise = _Promise(epsilon, delta, confidence, noise)
+    seeds = np.random.SeedSequence(check_seed(random_state)).spawn(4)
+    run = _Run(n_canaries, n_guesses, promise, seeds[1:])
+    canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=seeds[0])
+    together = sp.csr_matrix(sp.vstack([counts, canaries[run.members]], dtype=counts.dtype))
+    released = train(together, run.seed)
     found = score_canaries(released, canaries, counts) if score is None else score(released, canaries)
     scores = np.asarray(as_numbers(found, "the scores", ""), dtype=np.float64)
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
         what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
         raise ParameterError(f"scores must be {n_canaries} finite numbers, one per canary, but {what}.")
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "noise": noise}
-    return judge_guesses(scores, members, tried, np.random.default_rng(for_ties), kind=kind, **promise)
+    return run.judge(scores, kind)
 
 
-def judge_guesses(
-    scores: NDArray[np.float64],
-    members: NDArray[np.bool_],
-    tried: Sequence[int],
-    rng: np.random.Generator,
-    *,
-    kind: str,
-    epsilon: float | None,
-    delta: float,
-    confidence: float,
-    noise: Noise,
-) -> OneRunReport:
-    """Guess "in" of the highest scores and "out" of the lowest, for all numbers tried, and say what that proves.
+class _Promise(NamedTuple):
+    epsilon: float | None
+    delta: float
+    confidence: float
+    noise: Noise
+
+
+class _Run:
+    """Coins of canaries, the seed of training, and guesses: what is out of range is refused before any training.
 
     Parameters
     ----------
-    scores : array of shape (n_canaries,)
-    members : array of shape (n_canaries,), bool
-        As fair coins fell.
-    tried : sequence of int
-        Numbers of guesses, fixed before the run.
-    rng : Generator
-        Breaks ties; independent of the coins.
-    kind, epsilon, delta, confidence, noise
-        As for :class:`OneRunReport`.
+    n_canaries, n_guesses
+        As for :func:`one_run_audit`.
+    promise : _Promise
+    seeds : sequence of SeedSequence
+        Of coins, training and ties.
     """
-    n_canaries = len(members)
-    # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
-    order = np.lexsort((rng.random(n_canaries), scores))
-    results = []
-    for number in tried:
-        low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
-        results.append((number, int((~members[low]).sum() + members[high].sum())))
-    each = 1 - (1 - confidence) / len(tried)
-    mu = None
-    if noise == "gaussian":
-        mus = [one_run_mu_bound(right, of, each, n_canaries) for of, right in results]
-        best, mu = int(np.argmax(mus)), max(mus)
-        bound = epsilon_of_mu(mu, delta)
-    else:
-        bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
-        best, bound = int(np.argmax(bounds)), max(bounds)
-    return OneRunReport(
-        epsilon_lower_bound=bound,
-        n_guesses=results[best][0],
-        n_correct=results[best][1],
-        tried=tuple(results),
-        n_canaries=n_canaries,
-        n_members=int(members.sum()),
-        kind=kind,
-        confidence=confidence,
-        delta=delta,
-        epsilon=epsilon,
-        scores=scores,
-        members=members,
-        noise=noise,
-        mu_lower_bound=mu,
-    )
+
+    def __init__(
+        self,
+        n_canaries: int,
+        n_guesses: int | Sequence[int] | None,
+        promise: _Promise,
+        seeds: Sequence[np.random.SeedSequence],
+    ) -> None:
+        self._tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
+        check_confidence(promise.confidence)
+        check_promise(promise.epsilon, promise.delta)
+        check_noise(promise.noise, promise.delta)
+        self._promise, self._ties = promise, np.random.default_rng(seeds[2])
+        self.members = np.random.default_rng(seeds[0]).random(n_canaries) < 0.5
+        self.seed = _seed(np.random.default_rng(seeds[1]))
+
+    def judge(self, scores: NDArray[np.float64], kind: str) -> OneRunReport:
+        """Guess "in" of the highest scores and "out" of the lowest, for all numbers tried; say what that proves."""
+        epsilon, delta, confidence, noise = self._promise
+        members, n_canaries = self.members, len(self.members)
+        # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
+        order = np.lexsort((self._ties.random(n_canaries), scores))
+        results: list[tuple[int, int]] = []
+        for number in self._tried:
+            low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
+            results.append((number, int((~members[low]).sum() + members[high].sum())))
+        each = 1 - (1 - confidence) / len(results)
+        mu = None
+        if noise == "gaussian":
+            bounds = [one_run_mu_bound(right, of, each, n_canaries) for of, right in results]
+            mu = max(bounds)
+        else:
+            bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
+        best = int(np.argmax(bounds))
+        return OneRunReport(
+            epsilon_lower_bound=bounds[best] if mu is None else epsilon_of_mu(mu, delta),
+            n_guesses=results[best][0],
+            n_correct=results[best][1],
+            tried=tuple(results),
+            n_canaries=n_canaries,
+            n_members=int(members.sum()),
+            kind=kind,
+            confidence=confidence,
+            delta=delta,
+            epsilon=epsilon,
+            scores=scores,
+            members=members,
+            noise=noise,
+            mu_lower_bound=mu,
+        )
 
 
 def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray[np.float64]:
@@ -409,22 +414,6 @@ def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray
     expected = canaries @ np.log(frequencies / frequencies.sum())
     lengths = np.asarray(canaries.sum(axis=1), dtype=np.float64).ravel()
     return (statistic(topic_word, canaries) - expected) / np.maximum(lengths, 1.0)
-
-
-def check_audit(
-    n_guesses: int | Sequence[int] | None,
-    n_canaries: int,
-    epsilon: float | None,
-    delta: float,
-    confidence: float,
-    noise: Noise,
-) -> list[int]:
-    """Return the numbers of guesses to try; raise a ParameterError where a parameter of an audit is out of range."""
-    tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
-    check_confidence(confidence)
-    check_promise(epsilon, delta)
-    check_noise(noise, delta)
-    return tried
 
 
 def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:
@@ -481,20 +470,18 @@ def audit_words(
     OneRunReport
         Its kind is "words".
     """
-    tried = check_audit(n_guesses, n_canaries, epsilon, delta, confidence, noise)
-    others = list(texts)
-    source = np.random.SeedSequence(check_seed(random_state))
-    for_coins, for_training, for_ties, for_probes = source.spawn(4)
+    promise = _Promise(epsilon, delta, confidence, noise)
+    seeds = np.random.SeedSequence(check_seed(random_state)).spawn(4)
+    run, others = _Run(n_canaries, n_guesses, promise, seeds), list(texts)
     words = [f"canary{''.join(letters)}" for letters in islice(product(_LETTERS, repeat=6), n_canaries)]
     if copies is None:
-        copies = _find_copies(release, others, words[:_PROBES], np.random.default_rng(for_probes))
+        copies = _find_copies(release, others, words[:_PROBES], np.random.default_rng(seeds[3]))
     copies = check_whole("copies", copies, 0)
-    members = np.random.default_rng(for_coins).random(n_canaries) < 0.5
-    made = [word for word, extra in zip(words, members.tolist(), strict=True) for _ in range(copies + extra)]
-    found = _told(release([*others, *made], _seed(np.random.default_rng(for_training))))
-    scores = np.array([found.get(word, -1.0) for word in words])
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "noise": noise}
-    return judge_guesses(scores, members, tried, np.random.default_rng(for_ties), kind="words", **promise)
+    made = [
+        word for word, extra in zip(words, run.members.tolist(), strict=True) for _ in range(copies + extra)
+    ]
+    found = _told(release([*others, *made], run.seed))
+    return run.judge(np.array([found.get(word, -1.0) for word in words]), "words")
 
 
 def _find_copies(
@@ -572,10 +559,8 @@ def audit_shares(
     OneRunReport
         Its kind is "shares".
     """
-    tried = check_audit(n_guesses, n_canaries, epsilon, delta, confidence, noise)
-    source = np.random.SeedSequence(check_seed(random_state))
-    for_coins, for_training, for_ties = source.spawn(3)
-    members = np.random.default_rng(for_coins).random(n_canaries) < 0.5
+    promise = _Promise(epsilon, delta, confidence, noise)
+    run = _Run(n_canaries, n_guesses, promise, np.random.SeedSequence(check_seed(random_state)).spawn(3))
     groups = [f"canary {number:06d}" for number in range(n_canaries)]
     topic_word = np.asarray(topics.topic_word, np.float64)
     documents = sp.csr_matrix((len(topic_word), topic_word.shape[1]), dtype=np.int64).tolil()
@@ -584,12 +569,11 @@ def audit_shares(
     document = sp.csr_matrix(documents)
     mixtures = fold_in(topic_word, document)
     clearest = int(np.argmax((mixtures**2).sum(axis=1)))
-    inside = np.flatnonzero(members)
+    inside = np.flatnonzero(run.members)
     counts = sp.csr_matrix(document[np.full(len(inside), clearest)])
-    made = release(counts, np.array(groups)[inside], groups, _seed(np.random.default_rng(for_training)))
+    made = release(counts, np.array(groups)[inside], groups, run.seed)
     if tuple(made.groups) != tuple(groups):
         raise ParameterError("release must return shares of the groups that it was given, in their order.")
     # Noise of a group's size is 1 / count_weight times that of its sums: each counts by what it is worth.
     along = made.topic_totals @ mixtures[clearest] + made.count_weight**2 * np.asarray(made.unit_counts)
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "noise": noise}
-    return judge_guesses(along, members, tried, np.random.default_rng(for_ties), kind="shares", **promise)
+    return run.judge(along, "shares")
