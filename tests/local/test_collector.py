@@ -23,13 +23,8 @@ from tests.local.collector_calls import (
 from discreet.errors import CorpusError, ParameterError
 from discreet.local.collector.access import RateLimit, SecretsFile, Tickets, Tokens, read_secrets
 from discreet.local.collector.intake import ReportForm
-from discreet.local.collector.store import (
-    ConflictError,
-    ReportStore,
-    SpentError,
-    StoreBusyError,
-    StoreFailedError,
-)
+from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
+from discreet.local.collector.tables import ConflictError, SpentError
 from discreet.local.wire import Report
 from discreet.privacy.bit_channel import BitChannel
 

@@ -17,7 +17,8 @@ from tests.local import collector_kills, postgres_server
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreFailedError
+from discreet.local.collector.store import ReportStore, StoreFailedError
+from discreet.local.collector.tables import ConflictError, SpentError
 from discreet.privacy.bit_channel import BitChannel
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra postgres")

@@ -18,8 +18,8 @@ from tests.local import postgres_server
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
-from discreet.local.collector.store import ConflictError, ReportStore, StoreFailedError, open_tables
-from discreet.local.collector.tables import settings_of
+from discreet.local.collector.store import ReportStore, StoreFailedError, open_tables
+from discreet.local.collector.tables import ConflictError, settings_of
 
 TABLES = ("settings", "reports", "spent", "moments", "days")
 DAY = 86_400

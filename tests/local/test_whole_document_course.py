@@ -339,7 +339,8 @@ def test_answers_that_fit_are_taken_and_others_not():
 
 
 def test_a_store_keeps_the_answers_to_one_question(tmp_path):
-    from discreet.local.collector.store import ConflictError, ReportStore
+    from discreet.local.collector.store import ReportStore
+    from discreet.local.collector.tables import ConflictError
     from discreet.local.whole_document.course import collected_answers
 
     asked, where = published(), tmp_path / "answers.db"

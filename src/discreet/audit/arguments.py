@@ -14,18 +14,6 @@ from discreet._base.arrays import as_array, as_numbers
 from discreet._base.validate import Rule, check, choice, number, optional, whole
 from discreet.errors import ParameterError
 
-__all__ = [
-    "Noise",
-    "check_confidence",
-    "check_noise",
-    "check_promise",
-    "check_seed",
-    "check_statistics",
-    "check_train",
-    "check_whole",
-]
-
-
 #: What is known of the noise behind a promise: nothing, or that all of it is Gaussian and nobody is sampled.
 Noise = Literal["any", "gaussian"]
 

@@ -70,8 +70,6 @@ from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_boun
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import gdp_mu
 
-__all__ = ["AuditReport", "bootstrap_intervals", "roc_svg"]
-
 Coins = Literal["independent", "half", "shared halves", "unknown"]
 _GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
 _FORMAT = "discreet audit 1"

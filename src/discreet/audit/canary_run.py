@@ -84,16 +84,6 @@ from discreet.corpus import check_counts
 from discreet.errors import ParameterError, PrivacyError
 from discreet.lda import fold_in
 
-__all__ = [
-    "Kind",
-    "OneRunReport",
-    "audit_shares",
-    "audit_words",
-    "make_canaries",
-    "one_run_audit",
-    "score_canaries",
-]
-
 Kind = Literal["rare", "one_topic"]
 # How many times more rare words are in the hat than are drawn from it.
 _CHOICE = 2

@@ -37,8 +37,6 @@ from discreet._base.validate import check, number
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.errors import ParameterError
 
-__all__ = ["DistinguishingReport", "distinguish", "epsilon_lower_bound", "mu_lower_bound"]
-
 _FEWEST = 20
 
 

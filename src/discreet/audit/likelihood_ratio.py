@@ -84,8 +84,6 @@ from discreet.audit.shadows import statistic as model_statistic
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
-__all__ = ["likelihood_ratio_scores", "lira", "relative_likelihood_scores", "shrink_variances"]
-
 # Half of d_0 is looked for between these.
 _LOWEST, _HIGHEST = 1e-6, 1e8
 # Spread below this share of the mean is rounding.

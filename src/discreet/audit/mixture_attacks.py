@@ -63,15 +63,6 @@ from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 from discreet.lda import fold_in
 
-__all__ = [
-    "ClassifierAttackReport",
-    "TopicAttack",
-    "TopicAttackReport",
-    "classifier_attack",
-    "of_mixture",
-    "simple_attacks",
-]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Seeds = np.random.SeedSequence

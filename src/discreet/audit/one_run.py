@@ -64,15 +64,6 @@ from discreet.audit.arguments import check_confidence, check_noise, check_promis
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
-__all__ = [
-    "check_guesses",
-    "epsilon_of_mu",
-    "one_run_bound",
-    "one_run_curve_p_value",
-    "one_run_mu_bound",
-    "one_run_p_value",
-]
-
 Floats = NDArray[np.float64]
 
 _LARGEST = 60.0

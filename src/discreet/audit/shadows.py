@@ -35,8 +35,6 @@ from discreet.errors import Parameter, ParameterError
 from discreet.lda import fold_in
 from discreet.lda._fold_in import query_statistic
 
-__all__ = ["FLOOR", "Statistic", "Train", "draw_halves", "train_statistics"]
-
 #: ``train(counts, seed) -> topic_word``: counts of the members, topics of shape (n_topics, n_words).
 Train = Callable[[Any, int], ArrayLike]
 #: What is kept of a model for each document.

@@ -43,8 +43,6 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate.held_out import completion_perplexity, unigram
 from discreet.evaluate.topics import coherence_npmi, diversity
 
-__all__ = ["TopicNumbers", "choose_n_topics", "round_steps"]
-
 Floats = NDArray[np.float64]
 
 #: Of the plot.

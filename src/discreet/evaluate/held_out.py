@@ -42,15 +42,6 @@ from discreet.lda import fold_in
 from discreet.lda._fold_in import completion, token_log_likelihood
 from discreet.lda.vectors import topics_of_vectors
 
-__all__ = [
-    "ClassificationReport",
-    "classification_report",
-    "completion_perplexity",
-    "public_topics",
-    "transductive_perplexity",
-    "unigram",
-]
-
 
 def completion_perplexity(
     topic_word: ArrayLike,

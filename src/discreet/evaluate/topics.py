@@ -41,17 +41,6 @@ from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 from discreet.lda.documents import check_topics
 
-__all__ = [
-    "TopicMatch",
-    "coherence_npmi",
-    "coherence_umass",
-    "diversity",
-    "hellinger",
-    "topic_coherences_npmi",
-    "topic_coherences_umass",
-    "topic_match",
-]
-
 
 def coherence_npmi(topic_word: ArrayLike, reference_counts: Any, *, top: int = 10) -> float:
     """Return the mean NPMI of all pairs of a topic's top words, mean over topics.

@@ -27,16 +27,6 @@ from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = [
-    "AGREED",
-    "UNITS",
-    "Account",
-    "check_columns",
-    "check_silo",
-    "read_corpus_now",
-    "vocabulary_digest",
-]
-
 #: Whom each mechanism's promise is about: unit and relation of the clients' ledgers.
 UNITS = {
     "rrp": ("pair", "replace_one"),

@@ -26,8 +26,6 @@ from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["channel_of", "combine", "compute", "fault", "fit"]
-
 _BLOCK = 4096
 
 

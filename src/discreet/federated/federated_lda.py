@@ -37,8 +37,6 @@ from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
-__all__ = ["FederatedLDA", "make_ledger", "make_release"]
-
 
 class FederatedLDA(PlannedEstimator, ReleasedTopics):
     """Topics of several silos' texts, which never leave them.

@@ -35,8 +35,6 @@ from discreet.federated.wire import (
 )
 from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = ["make_client_app", "make_server_app"]
-
 _SESSION = "discreet.session"
 _LOOK_EVERY = 0.5
 

@@ -62,8 +62,6 @@ from discreet.lda.moments.fit import positive_rates
 from discreet.privacy.noise.bernoulli import bernoulli
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["PairResponse", "combine", "compute", "fault", "fit", "public_noise", "response_probability"]
-
 Floats = NDArray[np.float64]
 _BITS = 40
 _TOTAL = 1 << _BITS

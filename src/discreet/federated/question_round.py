@@ -62,19 +62,6 @@ from discreet.privacy.mechanism import BITS, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
 
-__all__ = [
-    "Course",
-    "asked_of",
-    "combine",
-    "compute",
-    "contributions",
-    "ended",
-    "fault",
-    "fit",
-    "planned",
-    "start",
-]
-
 _SHARES = SHARES_OF_SUMS["questions"]
 _KINDS = kinds(len(_SHARES))
 #: Of the first sum's precision, for the number of documents.

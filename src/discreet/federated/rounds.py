@@ -39,8 +39,6 @@ from discreet.federated.state import (
 )
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["Update", "client_update", "fit_state", "init_server", "server_step"]
-
 _PARTS = {"rrp": "pair_round", "bits": "bit_round", "aggregate": "sum_round"}
 
 

@@ -71,17 +71,6 @@ from discreet.federated.wire import RECORD, account_json, read_account, read_sta
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = [
-    "Session",
-    "Sessions",
-    "Silo",
-    "digest_of",
-    "package_digest",
-    "read_tasks",
-    "serve",
-    "until_next_beat",
-]
-
 _SCHEMA = "discreet.session/1"
 _LARGEST_FILE = 1 << 30
 #: Runs that have not paid, or have ended: more of them are forgotten, or refused. A run that was told who takes part is

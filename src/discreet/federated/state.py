@@ -28,23 +28,6 @@ from discreet._base.validate import (
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.federated.masks.masker import MOST_SILOS, check_tolerated
 
-__all__ = [
-    "MECHANISMS",
-    "MESSAGES",
-    "RULES",
-    "SHARES_OF_SUMS",
-    "TERMS",
-    "VECTOR",
-    "Learned",
-    "Refusal",
-    "State",
-    "agreed_terms",
-    "check_terms",
-    "faults_together",
-    "hidden_result_faults",
-    "terms_bytes",
-]
-
 MECHANISMS = ("aggregate", "bits", "rrp")
 #: How many messages one sum takes, and which of them is the one that costs.
 MESSAGES, VECTOR = 6, 3

@@ -70,32 +70,6 @@ from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.mechanism import BITS, SharedGaussian, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = [
-    "NONSENSE",
-    "Shown",
-    "Sum",
-    "Summed",
-    "Total",
-    "answer",
-    "combine",
-    "compute",
-    "contributions",
-    "counted_on",
-    "event_of",
-    "fault",
-    "fault_of",
-    "fit",
-    "is_nonsense",
-    "message_fault",
-    "more_noise",
-    "noise_multiplier",
-    "parts_of",
-    "shown_to",
-    "sum_event",
-    "take",
-    "take_part",
-]
-
 Bytes = NDArray[np.uint8]
 _MOST_DOCUMENTS = 1e10
 NONSENSE = (

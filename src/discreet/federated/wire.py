@@ -27,19 +27,6 @@ from discreet.federated.state import MESSAGES, TERMS, VECTOR, Learned, Refusal, 
 from discreet.federated.sum_round import Shown, Total, shown_to
 from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = [
-    "RECORD",
-    "account_json",
-    "load_state",
-    "read_account",
-    "read_state",
-    "read_values",
-    "save_state",
-    "state_bytes",
-    "values_bytes",
-]
-
-
 #: Under which name messages of a transport hold ours.
 RECORD = "discreet"
 

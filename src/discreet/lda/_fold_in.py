@@ -48,15 +48,6 @@ from discreet.lda.documents import (
 from discreet.lda.emitted import pad_table
 from discreet.lda.theta import FLOOR, find_modes, infer
 
-__all__ = [
-    "completion",
-    "fold_in",
-    "fold_in_shards",
-    "log_likelihood",
-    "query_statistic",
-    "token_log_likelihood",
-]
-
 Method = Literal["map", "variational", "maximum_likelihood"]
 _METHODS = ("map", "variational", "maximum_likelihood")
 _MAX_ITER, _TOL = 1000, 1e-5

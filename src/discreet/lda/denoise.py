@@ -21,8 +21,6 @@ doi:10.1080/01621459.2013.869224.
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIFTS", "posterior_mean", "read_rates"]
-
 #: Lifts over the base that a topic's word may have: none at all, or from far below to far above it.
 LIFTS = np.concatenate([[0.0], np.geomspace(0.02, 100, 40)])
 #: Half of the way from one lift to the next.

@@ -27,22 +27,6 @@ from discreet._base.lazy import run_over_shards
 from discreet._base.validate import Checked, collect, kind_of, shown, whole
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
-__all__ = [
-    "Documents",
-    "Part",
-    "TopicEstimator",
-    "check_prior",
-    "check_topics",
-    "faults_of_prior",
-    "open_shards",
-    "read_documents",
-    "read_for",
-    "read_shards_for",
-    "refuse_engine",
-    "refuse_nothing",
-    "stack",
-]
-
 
 class Documents(NamedTuple):
     """Documents as CSR: document d has words ``words[indptr[d]:indptr[d + 1]]``, as often as ``counts`` say."""

@@ -27,28 +27,6 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import emitted, kernel
 
-__all__ = [
-    "F32",
-    "F64",
-    "FEW",
-    "I32",
-    "I64",
-    "LANES",
-    "LANES_SINGLE",
-    "TINY",
-    "Vectors",
-    "add_lanes",
-    "address_of",
-    "aligned",
-    "blocks_of",
-    "entry_at",
-    "gather",
-    "load_document",
-    "on_line",
-    "pad_table",
-    "rows_of",
-]
-
 I32, I64, F32, F64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 #: Numbers in a vector: doubles, and floats.
 LANES, LANES_SINGLE = 8, 16

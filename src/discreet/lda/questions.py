@@ -56,25 +56,6 @@ from discreet.lda.denoise import posterior_mean, read_rates
 from discreet.lda.moments.fit import descend, softmax
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow, topics_of_vectors
 
-__all__ = [
-    "DOC_TOPIC_PRIOR",
-    "LEAST_STRENGTH",
-    "STEPS",
-    "Asked",
-    "Kind",
-    "State",
-    "answers",
-    "begin",
-    "dimension",
-    "fit_squares",
-    "forecast_of",
-    "kinds",
-    "learn",
-    "responsibilities",
-    "square_of",
-]
-
-
 Floats, Whole = NDArray[np.float64], NDArray[np.int64]
 Kind = Literal["words", "squares", "topics"]
 Q = TypeVar("Q", bound="Asked")

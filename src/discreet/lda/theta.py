@@ -75,17 +75,6 @@ from discreet.lda.emitted import (
     pad_table,
 )
 
-__all__ = [
-    "FLOOR",
-    "Found",
-    "exp_digamma",
-    "exp_digamma_into",
-    "find_modes",
-    "infer",
-    "infer_single",
-    "narrow",
-]
-
 #: Smallest weight of a topic in a document: numbers near 1e-308 would be slow, and a topic at 0 could not return.
 FLOOR = 1e-100
 #: In single precision: what counts as 0, and the largest quotient of a count and its likelihood, which is then far

@@ -53,8 +53,6 @@ from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
 
-__all__ = ["VectorPrior", "centred", "directions", "expected_topics", "follow", "topics_of_vectors"]
-
 Floats = NDArray[np.float64]
 _POWER = 0.25
 #: How sharp a topic is around its centre; from 3 to 6 were as good on news, mail and reviews.

@@ -50,19 +50,6 @@ from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
-__all__ = [
-    "SHARED",
-    "LocalLDA",
-    "LocalTopics",
-    "bits_in_order",
-    "closed_ledger",
-    "ledger_of_reports",
-    "losses",
-    "make_release",
-    "settings_of",
-    "words_of_reports",
-]
-
 _SEEDED = ", reproducible, not for release"
 
 

@@ -53,8 +53,6 @@ from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
-__all__ = ["ReportMemo"]
-
 
 class ReportKind(NamedTuple):
     """What a report is about, but for its document."""

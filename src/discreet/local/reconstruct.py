@@ -53,18 +53,6 @@ from discreet.lda.gibbs.draw import sweep_key
 from discreet.lda.gibbs.state import begin, count_topics, read_tokens, word_order
 from discreet.lda.moments.estimates import Channel, noise_variance
 
-__all__ = [
-    "Settings",
-    "State",
-    "bayes_estimate",
-    "bayes_weight",
-    "count_topics_of",
-    "estimated_counts",
-    "init",
-    "rebuild",
-    "step",
-]
-
 
 def estimated_counts(ones: NDArray[np.int64], n_reports: int, channel: Channel) -> NDArray[np.float64]:
     """Return unbiased numbers of documents that have each word, not clipped; shape (n_words,)."""

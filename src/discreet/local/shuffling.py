@@ -48,8 +48,6 @@ from scipy.stats import binom
 from discreet._base.validate import check, number, whole
 from discreet.privacy.units import check_delta
 
-__all__ = ["amplify_by_shuffling", "shuffled_course", "shuffled_delta", "told_course"]
-
 #: Most numbers of clones that are looked at one by one.
 _POINTS = 20_000
 #: Part of delta that the tails of the number of clones may take.

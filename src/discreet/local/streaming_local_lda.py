@@ -24,8 +24,6 @@ from discreet.local import reconstruct
 from discreet.local.local_lda import SHARED, LocalTopics, bits_in_order, make_release, words_of_reports
 from discreet.release.release import Release
 
-__all__ = ["DiscountedMoments", "StreamingLocalLDA"]
-
 
 class DiscountedMoments:
     r"""Moments of a stream that forget: each batch weighs less than the next by a factor.

@@ -38,8 +38,6 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.moments import pack_bits, packed_width, stray_bits, unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["HEADER_BYTES", "NUMBER", "Report", "read_reports", "vocabulary_digest", "write_reports"]
-
 _HEADER = struct.Struct("<4sBB2sIIII32s16s")
 HEADER_BYTES = _HEADER.size
 #: Where a report's number stands.

@@ -66,8 +66,6 @@ from discreet.errors import ParameterError
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon, round_up
 
-__all__ = ["BitChannel", "BitGuarantees", "log_up", "losses_of_bits", "one_bit", "one_bit_each_way"]
-
 _ONE = 2**32
 #: Gives that many uniform 32-bit numbers.
 ReadWords = Callable[[int], NDArray[np.uint32]]

@@ -42,7 +42,6 @@ from discreet.privacy.units import check_unit
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["MAX_BITS", "Bound", "BoundedSum", "place_l1", "place_l2"]
 
 #: 4^26 = 2^52: squared norms, and sums over 2^36 units, stay far inside int64.
 MAX_BITS = 26

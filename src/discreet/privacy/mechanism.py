@@ -58,8 +58,6 @@ from discreet.privacy.noise.stream import SecureStream
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["BITS", "GaussianMechanism", "LaplaceMechanism", "Noisy", "SharedGaussian", "noise_of_share"]
-
 
 def _check_release(
     total: BoundedSum, bound: Bound, stream: SecureStream, reservation: Reservation, n_jobs: int | None

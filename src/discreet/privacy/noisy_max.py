@@ -50,8 +50,6 @@ from discreet.privacy.noise.stream import SecureStream
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["NoisyMax"]
-
 
 @dataclass(frozen=True)
 class NoisyMax:

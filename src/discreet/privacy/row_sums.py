@@ -41,8 +41,6 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
 from discreet.privacy.units import check_unit
 
-__all__ = ["OneCellBound", "sum_rows"]
-
 
 def sum_rows(
     rows: Matrix,

@@ -15,19 +15,6 @@ from typing import Any
 from discreet._base.validate import is_number, kind_of, shown
 from discreet.errors import Parameter, PrivacyError, Proposal
 
-__all__ = [
-    "NEIGHBORING",
-    "PRIVACY_UNITS",
-    "Guarantee",
-    "check_delta",
-    "check_epsilon",
-    "check_unit",
-    "check_unit_name",
-    "large_delta",
-    "plural",
-    "round_up",
-]
-
 PRIVACY_UNITS = ("document", "person", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
 

@@ -30,19 +30,6 @@ from discreet.report.wording import (
     words_origin,
 )
 
-__all__ = [
-    "about",
-    "booked",
-    "card",
-    "fit_card",
-    "many",
-    "plain",
-    "prevalence_card",
-    "settings",
-    "table",
-    "warning",
-]
-
 #: What some reader of Markdown acts on, where it stands; all else is left as people write it.
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~$^{}@]"  # everywhere; an address with @ would become a link

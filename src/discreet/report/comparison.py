@@ -42,8 +42,6 @@ from discreet.release.release import Release
 from discreet.report.page import content_hash, list_words, part, template
 from discreet.report.wording import epsilon_shown, mostly_noise, noise_share, overall, shown
 
-__all__ = ["Comparison", "Pair", "compare", "comparison_page"]
-
 Floats = NDArray[np.float64]
 _SAME = 0.5
 #: For all shares together, and again for all words.

@@ -69,19 +69,6 @@ from discreet.report.wording import (
 )
 from discreet.report.wording import told as noise_told
 
-__all__ = [
-    "LISTED",
-    "Listing",
-    "content_hash",
-    "list_words",
-    "numbers_html",
-    "part",
-    "release_html",
-    "report",
-    "starting_place",
-    "template",
-]
-
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
 

@@ -27,8 +27,6 @@ from discreet.report.page import content_hash, part, template
 from discreet.report.svg import difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
-__all__ = ["prevalence_page", "table_csv"]
-
 _CERTAIN_SHOWN = 12
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6

@@ -29,15 +29,6 @@ from discreet.corpus.tokens.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.release import Release
 
-__all__ = [
-    "Suspect",
-    "has_several_scripts",
-    "knows_general_language",
-    "look_alikes",
-    "skeleton",
-    "suspicious_words",
-]
-
 _DRAWN_AS = {
     "А": "a", "В": "b", "Е": "e", "К": "k", "М": "m", "Н": "h", "О": "o", "Р": "p", "С": "c", "Т": "t", "У": "y",
     "Х": "x", "І": "i", "Ј": "j", "Ѕ": "s", "Ԛ": "q", "Ԝ": "w", "Ӏ": "l",

@@ -28,21 +28,6 @@ from numpy.typing import NDArray
 
 from discreet.report.wording import shown
 
-__all__ = [
-    "HEIGHT",
-    "MOST_TOPICS",
-    "SMALL_SCREEN_FONT",
-    "WIDTH",
-    "Circle",
-    "difference_chart",
-    "distances",
-    "interval_chart",
-    "lay_out",
-    "line_chart",
-    "scale",
-    "similarity_svg",
-]
-
 Floats = NDArray[np.float64]
 #: Left, top, right, bottom.
 Box = tuple[float, float, float, float]

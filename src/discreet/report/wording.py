@@ -41,28 +41,6 @@ from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, Promised
 from discreet.release.release import Release
 
-__all__ = [
-    "NOT_REVIEWED",
-    "TOPICS_NOT_REVIEWED",
-    "apart_told",
-    "because",
-    "epsilon_shown",
-    "for_spreadsheet",
-    "forecast_told",
-    "mostly_noise",
-    "noise_share",
-    "overall",
-    "promised",
-    "questions",
-    "reports_counted",
-    "settings_told",
-    "shown",
-    "text_covered",
-    "told",
-    "weak_verdict",
-    "words_origin",
-]
-
 #: Names that many documents hold can stand among the words of any release (docs/what-leaves.md).
 NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
 #: Of shares: those of topics that were reviewed before have names that were, and know nothing of it.

@@ -81,38 +81,6 @@ from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = [
-    "CURVE",
-    "ORDER",
-    "POINT_BYTES",
-    "PROOF_BYTES",
-    "SHARE_BYTES",
-    "Hello",
-    "Point",
-    "add",
-    "challenge",
-    "exchange",
-    "fault_of",
-    "hello_bytes",
-    "is_proved",
-    "is_proved_hello",
-    "is_share",
-    "join",
-    "multiple",
-    "new_polynomial",
-    "point_of",
-    "prove",
-    "read_commitments",
-    "read_hello",
-    "read_point",
-    "share",
-    "twins",
-    "uniform",
-    "write_commitments",
-    "write_hello",
-    "write_point",
-]
-
 CURVE = ec.SECP256R1()
 #: Number of points: a prime.
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551

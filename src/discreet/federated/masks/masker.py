@@ -142,31 +142,6 @@ from discreet.federated.masks.keys import (
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = [
-    "BOX_BYTES",
-    "KEPT_BACK",
-    "MOST_SILOS",
-    "TAG_BYTES",
-    "VOUCHER_BYTES",
-    "Masker",
-    "Owner",
-    "Sums",
-    "add_share",
-    "agreed_key",
-    "check_tolerated",
-    "expand",
-    "open_box",
-    "own_key",
-    "pair_key",
-    "readable",
-    "roster_digest",
-    "seal",
-    "share_of_noise",
-    "shares_counted_on",
-    "unmask",
-    "voucher",
-]
-
 TAG_BYTES = 16
 VOUCHER_BYTES = 32
 #: Two shares (of s, of b) and the tag.

@@ -47,24 +47,6 @@ from numpy.typing import NDArray
 from discreet._base.kernels import emitted
 from discreet.lda.emitted import F32, I32, I64, Vectors, address_of
 
-__all__ = [
-    "GOLDEN",
-    "JIT",
-    "LANES",
-    "MOST_DRAWS",
-    "MOST_UNROLLED",
-    "add_to",
-    "choose",
-    "draw",
-    "draw_entry",
-    "mix",
-    "new_seed",
-    "prefetch",
-    "random_halves",
-    "stream_at",
-    "sweep_key",
-]
-
 #: Whether kernels are compiled; NUMBA_DISABLE_JIT=1 runs them as plain Python.
 JIT: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 

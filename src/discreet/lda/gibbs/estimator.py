@@ -51,8 +51,6 @@ from discreet.lda.gibbs.state import (
     word_order,
 )
 
-__all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "MOST_TABLE_TOPICS", "Chain", "GibbsLDA", "chain"]
-
 #: Up to here a sweep reads a whole row of the table for a draw; above, the list of the topics that the word has.
 MOST_TABLE_TOPICS = 200
 #: Up to here a chain can begin with a fast start; above, its topics are random.

@@ -44,8 +44,6 @@ from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
 from discreet.lda.gibbs.state import Tokens, WordOrder, aligned_zeros
 
-__all__ = ["MeanCounts", "expected_counts", "init", "is_sampled", "mean", "step"]
-
 #: Sweeps between two samples: neighbours are too much alike to be worth the adding up.
 _EVERY = 4
 #: Samples come from the last 1 / _PART of the sweeps: before, the chain is still on its way.

@@ -63,18 +63,6 @@ from discreet.lda.gibbs.state import (
     read_tokens,
 )
 
-__all__ = [
-    "Draws",
-    "build_table",
-    "chain_over_shards",
-    "draw_documents",
-    "empty_table",
-    "init",
-    "own_share",
-    "step",
-    "sweep",
-]
-
 #: Starts a chain: ``init(tokens, n_topics, seed)``.
 init = begin
 

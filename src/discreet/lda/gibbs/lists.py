@@ -51,18 +51,6 @@ from discreet.lda.gibbs.state import (
     word_order,
 )
 
-__all__ = [
-    "ListState",
-    "Lists",
-    "empty_lists",
-    "fill",
-    "init",
-    "laws",
-    "n_parts",
-    "step",
-    "word_topic",
-]
-
 #: Largest number of parts of a sweep.
 _MOST_PARTS = 4
 #: Lists are asked for this many tokens before they are used: of most, four lines of weights are all of it.

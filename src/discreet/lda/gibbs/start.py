@@ -68,20 +68,6 @@ from discreet.lda.gibbs.start_kernels import (
 )
 from discreet.lda.gibbs.state import Tokens, aligned_zeros, padded
 
-__all__ = [
-    "MOST_HOT_SWEEPS",
-    "SEED_TOKENS",
-    "SHARE",
-    "Schedule",
-    "Start",
-    "choose_schedule",
-    "init",
-    "seeded_table",
-    "starting_topics",
-    "step",
-    "warm_prior",
-]
-
 #: Tokens of a topic's own documents, where there are as many.
 SEED_TOKENS = 1000
 #: Of hot sweeps: found on half of imdb, and kept because kos ends higher without.

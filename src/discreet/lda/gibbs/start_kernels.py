@@ -30,20 +30,6 @@ from discreet._base.kernels import emitted, kernel
 from discreet.lda.emitted import F32, FEW, I64, Vectors, add_lanes, address_of, blocks_of, entry_at, rows_of
 from discreet.lda.gibbs.draw import JIT, LANES, draw, mix, stream_at
 
-__all__ = [
-    "WORKSPACE",
-    "Earlier",
-    "Entries",
-    "Kept",
-    "Pass",
-    "add_rows",
-    "add_totals",
-    "infer_documents",
-    "refresh_rows",
-    "set_laws",
-    "take_batches",
-]
-
 #: Rows of the scratch space that inferring documents takes.
 WORKSPACE = 8 + FEW
 #: Fewer expected tokens of a topic are not kept from one pass to the next, but begin at 0.

@@ -15,21 +15,6 @@ from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.documents import Documents
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 
-__all__ = [
-    "MOST_TOPICS",
-    "Info",
-    "State",
-    "Tokens",
-    "WordOrder",
-    "aligned_zeros",
-    "begin",
-    "count_topics",
-    "padded",
-    "random_topics",
-    "read_tokens",
-    "word_order",
-]
-
 MOST_TOPICS = 2**16
 _MOST_TOKENS = 2**31 - 1
 _LANES = 16

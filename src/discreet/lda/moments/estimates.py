@@ -37,19 +37,6 @@ from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
 
-__all__ = [
-    "SHARES",
-    "Channel",
-    "Estimates",
-    "NoisyMoments",
-    "estimates",
-    "learnable",
-    "moments_of_sums",
-    "noise_variance",
-    "presence_variance",
-    "whitened",
-]
-
 Floats = NDArray[np.float64]
 _SHORTEST = 2.0
 #: Of the precision of the noise, for each sum; what fits best.

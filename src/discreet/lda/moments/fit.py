@@ -55,25 +55,6 @@ from discreet.errors import CorpusError
 from discreet.lda.moments.estimates import Estimates, NoisyMoments, whitened
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 
-__all__ = [
-    "CLUMPING",
-    "LEAST_AGREEMENT",
-    "N_STEPS",
-    "RATE",
-    "MomentTopics",
-    "Source",
-    "Target",
-    "agreement",
-    "combine",
-    "descend",
-    "fit_topics",
-    "fit_topics_with_vectors",
-    "gradients",
-    "positive_rates",
-    "softmax",
-    "start_of_pairs",
-]
-
 Floats = NDArray[np.float64]
 
 N_STEPS = 500

@@ -35,8 +35,6 @@ from discreet.errors import ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.moments.estimates import Channel, Estimates, NoisyMoments, learnable, noise_variance
 from discreet.lda.moments.fit import LEAST_AGREEMENT, Source, agreement, fit_topics, fit_topics_with_vectors
 
-__all__ = ["LARGEST_NOISE", "Learned", "Refined", "Reports", "infer_topics", "learn_topics", "refine_topics"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

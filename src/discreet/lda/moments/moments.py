@@ -45,16 +45,6 @@ from discreet._base.validate import check, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates, estimates, learnable
 
-__all__ = [
-    "Moments",
-    "add_pair_counts",
-    "pack_bits",
-    "packed_width",
-    "read_bits",
-    "stray_bits",
-    "unpack_bits",
-]
-
 
 def packed_width(n_words: int) -> int:
     """Return how many bytes the bits of so many words take."""

@@ -57,8 +57,6 @@ from discreet.lda.variational.svi import (
     word_weights,
 )
 
-__all__ = ["VariationalLDA"]
-
 #: Documents are inferred in single precision in training, unless a tighter tolerance is asked for than it can meet.
 _LEAST_SINGLE_TOL = 1e-4
 _INITS = ("auto", "fast", "random")

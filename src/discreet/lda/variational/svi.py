@@ -55,27 +55,6 @@ from discreet.lda.gibbs.start import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
 from discreet.lda.theta import Found, exp_digamma, infer, infer_single, narrow
 
-__all__ = [
-    "Batch",
-    "Info",
-    "State",
-    "begins_fast",
-    "bound",
-    "fast_components",
-    "init",
-    "move",
-    "pick",
-    "prepare",
-    "shares",
-    "shares_over_shards",
-    "statistic",
-    "step",
-    "stepper_in_memory",
-    "stepper_over_shards",
-    "unit_of",
-    "word_weights",
-]
-
 #: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
 _BLOCK = 2**22
 # Up to here "auto" begins fast: no larger corpus was measured. And up to so many topics whoever asks for it.

@@ -26,18 +26,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet._base.files import read_list
 from discreet.errors import Parameter, ParameterError, Part
 
-__all__ = [
-    "PLAIN",
-    "Admission",
-    "HostCheck",
-    "RateLimit",
-    "SecretsFile",
-    "Tickets",
-    "Tokens",
-    "host_name",
-    "read_secrets",
-]
-
 _log = logging.getLogger(__name__)
 
 #: Of every answer: nothing is kept by caches, and nothing is taken for what it is not.

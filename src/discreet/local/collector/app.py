@@ -37,8 +37,6 @@ from discreet.local.collector.store import ReportStore, StoreFailedError
 from discreet.local.collector.topic_fits import MOST_TOPICS, NotYetError, TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
 
-__all__ = ["QuestionRoutes", "make_app", "run_server"]
-
 #: A question may have megabytes. All who take it take the same pieces of one copy, the next when they took the last.
 _PIECE = 1 << 14
 

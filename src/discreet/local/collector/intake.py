@@ -19,19 +19,12 @@ from starlette.responses import JSONResponse, Response
 from discreet.errors import CorpusError
 from discreet.local.collector.access import PLAIN, Admission, RateLimit
 from discreet.local.collector.invented_reports import plausible_ones
-from discreet.local.collector.store import (
-    ConflictError,
-    ReportStore,
-    SpentError,
-    StoreBusyError,
-    StoreFailedError,
-)
+from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
+from discreet.local.collector.tables import ConflictError, SpentError
 from discreet.local.whole_document.codebook import CodebookChannel
 from discreet.local.whole_document.questions import ANSWER, CLIENT_NUMBER, CodebookReport, PublishedQuestion
 from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
-
-__all__ = ["AnswerForm", "Endpoint", "Intake", "ReportForm", "check_each", "later", "refuse_seeded"]
 
 
 class ReportForm:

@@ -54,8 +54,6 @@ from discreet._base.threads import one_blas_thread
 from discreet.lda.moments.moments import Moments, unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["Kept", "plausible_ones", "set_aside"]
-
 #: Probability below which an honest report falls outside. Among a billion, one does with probability below 0.001.
 CHANCE = 1e-12
 #: Logarithms are sums of V terms in floats: what they may be off by is far less.

@@ -25,8 +25,6 @@ from psycopg.pq import TransactionStatus
 
 from discreet.local.collector.tables import StoreSettings, Tables
 
-__all__ = ["PostgresTables"]
-
 _LOCK = 0x64697363  # "disc"
 #: Seconds that one statement may take by the server's clock, and by ours.
 _SERVER_SECONDS, _OUR_SECONDS = 25, 35.0

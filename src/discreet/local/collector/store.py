@@ -34,9 +34,7 @@ from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import (
     TOGETHER,
-    ConflictError,
     Receipt,
-    SpentError,
     SqliteTables,
     StoreFailedError,
     StoreSettings,
@@ -47,21 +45,6 @@ from discreet.local.collector.tables import (
 )
 from discreet.local.whole_document.questions import PublishedQuestion
 from discreet.privacy.bit_channel import BitChannel
-
-__all__ = [
-    "Blocks",
-    "ConflictError",
-    "Receipt",
-    "ReportStore",
-    "ReportsLeftError",
-    "SpentError",
-    "StoreBusyError",
-    "StoreFailedError",
-    "Sums",
-    "Withdrawal",
-    "is_url",
-    "open_tables",
-]
 
 Packed = NDArray[np.uint8]
 #: Gives packed reports, a block at a time.

@@ -40,21 +40,6 @@ from discreet.local.whole_document.questions import PublishedQuestion
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = [
-    "ANSWER_BYTES",
-    "TOGETHER",
-    "ConflictError",
-    "Receipt",
-    "SpentError",
-    "SqliteTables",
-    "StoreFailedError",
-    "StoreSettings",
-    "Tables",
-    "Tally",
-    "Withdrawal",
-    "settings_of",
-]
-
 #: Reports that are read, written or added to the moments in one go.
 TOGETHER = 16_384
 #: An answer about a whole document: the number of a codeword, little-endian.

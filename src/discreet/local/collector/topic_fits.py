@@ -14,8 +14,6 @@ from discreet.local.collector.store import Blocks, Packed, ReportsLeftError, Rep
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["MOST_TOPICS", "NotYetError", "TopicFits"]
-
 #: Topics in one fit at most: memory and time of a fit grow with them.
 MOST_TOPICS = 50
 #: Seconds for which an answer is given again, however many reports came since; it says how many it rests on.

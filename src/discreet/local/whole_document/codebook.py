@@ -82,16 +82,6 @@ from discreet.privacy.bit_channel import ReadWords, log_up
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
-__all__ = [
-    "LARGEST_SCORE",
-    "MOST_CODEWORDS",
-    "MOST_SIGNS",
-    "NONCE_BYTES",
-    "QUESTION_BYTES",
-    "Codebook",
-    "CodebookChannel",
-]
-
 
 @kernel()
 def _transform(values: NDArray[np.int64]) -> None:

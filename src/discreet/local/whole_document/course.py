@@ -35,8 +35,6 @@ from discreet.local.whole_document.questions import (
 from discreet.local.wire import write_reports
 from discreet.release.release import Release
 
-__all__ = ["Course", "collected_answers"]
-
 _SCHEMA = "discreet.course/1"
 _PARAMETERS = ("n_topics", "epsilon", "shares", "allow_unlearnable")
 

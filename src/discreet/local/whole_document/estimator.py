@@ -53,8 +53,6 @@ from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
-__all__ = ["LEAST_STRENGTH", "Answers", "State", "WholeDocumentLDA", "begin", "step"]
-
 State = questions.State[Question]
 
 

@@ -59,22 +59,9 @@ from discreet._base.validate import is_whole
 from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda import questions
-from discreet.lda.questions import DOC_TOPIC_PRIOR, STEPS, Asked, Kind
+from discreet.lda.questions import DOC_TOPIC_PRIOR, STEPS, Asked
 from discreet.local.whole_document.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS, CodebookChannel
 from discreet.local.wire import vocabulary_digest
-
-__all__ = [
-    "ANSWER",
-    "CLIENT_NUMBER",
-    "MAGIC",
-    "CodebookReport",
-    "Kind",
-    "PublishedQuestion",
-    "Question",
-    "question_of",
-    "read_codebook_reports",
-    "thresholds",
-]
 
 _ONE = 2**32
 _NO_QUESTION = "this is not a question of whole documents; take the text that to_json() gave."

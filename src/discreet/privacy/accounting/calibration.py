@@ -43,14 +43,6 @@ from discreet.privacy.accounting.pld import GRID_ERROR
 from discreet.privacy.accounting.totals import cost_on_grid
 from discreet.privacy.units import check_delta, check_epsilon
 
-__all__ = [
-    "epsilon_for",
-    "moments_2016_epsilon",
-    "noise_multiplier_for",
-    "solve",
-    "strong_composition_epsilon",
-]
-
 Accountant = Literal["pld", "rdp", "moments2016", "strong"]
 ACCOUNTANTS = ("pld", "rdp", "moments2016", "strong")
 _FARTHEST = 12.0

@@ -49,23 +49,6 @@ from scipy.special import log_ndtr
 
 from discreet._base.validate import Rule, check, is_number, number
 
-__all__ = [
-    "NOTHING",
-    "Totals",
-    "gaussian_noise_for",
-    "gdp_delta",
-    "gdp_delta_below",
-    "gdp_epsilon",
-    "gdp_mu",
-    "noise_of",
-    "pure_epsilon",
-    "rdp_epsilon",
-    "root_up",
-    "sort_events",
-    "zcdp_delta",
-    "zcdp_epsilon",
-]
-
 _ULP = 2.0**-52
 _MU = number(least=0, most=math.inf)
 _ANY = Rule("a number", is_number)

@@ -59,7 +59,6 @@ from discreet.privacy.accounting.pld import GRID_ERROR, Grids, losses
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Charge", "charge", "gaussian_of_pure"]
 
 _NODES = 2000
 #: Parts of the failure probability that are tried, and how much larger mu may be with a smaller one.

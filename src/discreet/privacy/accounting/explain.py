@@ -43,19 +43,6 @@ if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
     from discreet.privacy.ledger.reservation import Entry
 
-__all__ = [
-    "BudgetExplanation",
-    "Noise",
-    "at_most",
-    "attack_risk_of",
-    "attack_risk_sentence",
-    "best_true_positive_rate",
-    "explain_budget",
-    "found_at_most",
-    "largest_posterior",
-    "noise_of_events",
-    "percent",
-]
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)

@@ -49,8 +49,6 @@ from scipy.special import ndtri
 
 from discreet.privacy.accounting.curves import Totals, noise_of, pure_epsilon, root_up
 
-__all__ = ["GRID_ERROR", "Grids", "Kind", "Losses", "PldAnswer", "losses", "pld_epsilon", "sampled_spread"]
-
 _MOST_CELLS = 500_000
 #: How many times as many cells a grid may have that needs no halving, because it divides all lattices.
 _LONGER = 4

@@ -49,14 +49,6 @@ from discreet.privacy.units import NEIGHBORING
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = [
-    "Cost",
-    "composed_epsilon",
-    "cost_of",
-    "cost_on_grid",
-    "largest_gaussian",
-    "within",
-]
 
 #: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
 _ROUNDING = 1e-12

@@ -48,7 +48,6 @@ from discreet.privacy.battery.subject import (
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = ["CHECKS", "check_private_estimator"]
 
 _CANARY_COUNT = 1_918_273
 _CANARY_PERSON = 6_180_339_887_498_948

@@ -50,24 +50,6 @@ from discreet.privacy.bound import Bound
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.noise import _draws
 
-__all__ = [
-    "Pair",
-    "Released",
-    "Run",
-    "at_frequencies",
-    "at_sizes",
-    "check_all_is_made_of_noisy_sums",
-    "check_nothing_exact_is_kept",
-    "check_sums_keep_to_their_bound",
-    "how_far",
-    "knows",
-    "odd_pairs",
-    "pairs",
-    "replayed",
-    "threshold_pairs",
-    "tokens_at_frequencies",
-]
-
 _N_UNITS = 200
 _SMALL = (*range(1, 13), 15, 16, 20, 21, 25, 26, 30, 31, 35, 40, 41, 50, 51, 55, 60, 61, 75, 80, 81)
 _LARGE = (100, 101, 105, 120, 121, 128, 140, 150, 151, 155, 160, 161, 180, 181, 190, 191, 195, 196, 199)

@@ -23,18 +23,6 @@ from numpy.typing import NDArray
 from discreet.errors import SeparateBudgetsWarning
 from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = [
-    "Spy",
-    "Subject",
-    "all_bytes",
-    "arrays_in",
-    "frozen",
-    "leaves_of",
-    "planted_counts",
-    "recorded_draws",
-    "recorded_keys",
-]
-
 # Pickling, as other processes would: only to compare what is inside, never to keep a model.
 
 

@@ -37,21 +37,6 @@ from discreet.errors import PrivacyError
 from discreet.privacy.ledger.filter import Budget, Standing, Standings
 from discreet.privacy.ledger.reservation import Entry, begins_with
 
-__all__ = [
-    "SCHEMA",
-    "Fields",
-    "NeverCopied",
-    "Storage",
-    "Turn",
-    "check",
-    "check_original",
-    "create",
-    "locked",
-    "read",
-    "seal",
-    "storage_of",
-]
-
 _NAME = "discreet.ledger/"
 SCHEMA = _NAME + "2"
 _LARGEST_FILE = 16 * 2**20

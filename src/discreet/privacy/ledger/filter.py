@@ -81,7 +81,6 @@ from discreet.privacy.ledger.reservation import Entry
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Budget", "Standing", "Standings", "check_division", "dearest"]
 
 #: Share of delta for later failures, where the first booking is not all Gaussian.
 DEFAULT_SHARE = Fraction(1, 10)

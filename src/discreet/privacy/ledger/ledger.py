@@ -48,8 +48,6 @@ from discreet.privacy.units import (
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Cost", "Entry", "Ledger", "Reservation"]
-
 
 def _check_share(share: Any) -> float | None:
     if share is None:

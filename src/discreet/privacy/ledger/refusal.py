@@ -16,7 +16,6 @@ from discreet.privacy.ledger.filter import Standing
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Asked", "EventsAt", "refusal"]
 
 #: Nothing smaller than this part of what was asked for is advised.
 _LEAST = 1e-4

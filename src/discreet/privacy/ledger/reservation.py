@@ -19,8 +19,6 @@ from discreet.errors import PrivacyError
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Entry", "Reservation", "begins_with", "check_purpose"]
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -40,23 +40,6 @@ from discreet.errors import ParameterError
 from discreet.privacy.noise._exact import MAX_WORDS, Words, not_random
 from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
-__all__ = [
-    "BLOCK",
-    "DONE",
-    "MAX_SCALE",
-    "SHORT",
-    "UNDECIDED",
-    "FixedScale",
-    "as_scale",
-    "check_stream",
-    "fill",
-    "fill_block",
-    "fill_scaled",
-    "fixed",
-    "scaled",
-    "zeros",
-]
-
 BLOCK = 8192
 MAX_SCALE = 2**40
 

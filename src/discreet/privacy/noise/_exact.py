@@ -15,8 +15,6 @@ from fractions import Fraction
 from discreet.errors import PrivacyError
 from discreet.privacy.noise.stream import WordBlocks
 
-__all__ = ["MAX_EXTENSION", "MAX_WORDS", "Uniform", "Words", "exp_bounds", "floor_scaled", "less"]
-
 #: Further 32-bit words of one uniform. A true random stream asks for more with probability below 2^-1000.
 MAX_EXTENSION = 32
 #: Words of lane 0 that one draw may use. A true random stream asks for more with probability below 2^-1000.

@@ -39,8 +39,6 @@ from discreet.privacy.noise._draws import (
 from discreet.privacy.noise._exact import Words
 from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
-__all__ = ["Coins", "bernoulli"]
-
 
 def bernoulli(
     probability: int | float | Fraction, size: Size, stream: SecureStream, *, n_jobs: int | None = None

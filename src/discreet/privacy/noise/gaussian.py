@@ -75,8 +75,6 @@ from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_sca
 from discreet.privacy.noise._exact import Uniform, Words, exp_bounds, floor_scaled, less, not_random
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["rounded_gaussian"]
-
 #: Values of k that the kernel decides; its other draws go the slow way.
 _TABLE = 6
 #: Binary places of y in the kernel: 3 bits for k, 60 for x.

@@ -71,8 +71,6 @@ from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_sca
 from discreet.privacy.noise._exact import Words, floor_scaled, less
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["discrete_laplace"]
-
 #: Values of k that the kernel decides; its other draws go the slow way.
 _WHOLES = 32
 #: Binary places of k + x in the kernel: 5 bits for k, 58 for x.

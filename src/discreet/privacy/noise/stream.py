@@ -44,8 +44,6 @@ from numpy.typing import NDArray
 from discreet._base.validate import kind_of
 from discreet.errors import ParameterError, PrivacyError
 
-__all__ = ["SecureStream", "WordBlocks"]
-
 _KEY_BYTES = 32
 #: 32-bit words in one lane of a WordBlocks: a quarter of ChaCha20's 32-bit block counter.
 _LANE_WORDS = 2**34
