@@ -27,8 +27,8 @@ from run import DELTA, HERE, N_TOPICS, N_WORDS, PRIOR, RATE, RATES, dpsvi, load,
 from scipy.optimize import linear_sum_assignment
 
 from discreet.evaluate import completion_perplexity, unigram
+from discreet.lda import svi
 from discreet.lda.documents import read_documents
-from discreet.lda.variational import svi
 from discreet.privacy import epsilon_for
 
 LENGTH = 500

@@ -8,8 +8,8 @@ from tests.naive import lda as naive
 
 from discreet.lda.documents import read_documents
 from discreet.lda.emitted import aligned, pad_table
+from discreet.lda.svi import bound, init, prepare, step, word_weights
 from discreet.lda.theta import exp_digamma_into, infer, infer_single, narrow
-from discreet.lda.variational.svi import bound, init, prepare, step, word_weights
 
 
 def problem(n_topics, n_words=30, n_documents=25, seed=0):
@@ -191,7 +191,7 @@ def test_the_bound_agrees_with_the_twin():
 
 @pytest.mark.parametrize("block", [2**22, 8 * 8])
 def test_bits_do_not_depend_on_threads(monkeypatch, block):
-    monkeypatch.setattr("discreet.lda.variational.svi._BLOCK", block)
+    monkeypatch.setattr("discreet.lda.svi._BLOCK", block)
     rng = np.random.default_rng(3)
     counts = rng.poisson(0.3, (300, 60))
     batches = prepare(read_documents(counts), 6)

@@ -11,7 +11,7 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import completion_perplexity, topic_match
 from discreet.lda import VariationalLDA, fold_in
 from discreet.lda.documents import read_documents
-from discreet.lda.variational.svi import fast_components, init, word_weights
+from discreet.lda.svi import fast_components, init, word_weights
 
 
 def planted(regime, seed=0):

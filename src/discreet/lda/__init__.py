@@ -10,12 +10,12 @@ from discreet._base.lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.lda._fold_in import fold_in
     from discreet.lda.gibbs.estimator import GibbsLDA
-    from discreet.lda.variational.estimator import VariationalLDA
+    from discreet.lda.variational_lda import VariationalLDA
 
 _HOMES = {
     "discreet.lda._fold_in": ("fold_in",),
     "discreet.lda.gibbs.estimator": ("GibbsLDA",),
-    "discreet.lda.variational.estimator": ("VariationalLDA",),
+    "discreet.lda.variational_lda": ("VariationalLDA",),
 }
 
 __all__ = [

@@ -40,7 +40,7 @@ from discreet.lda.documents import (
     refuse_engine,
 )
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.variational.svi import (
+from discreet.lda.svi import (
     Batch,
     State,
     begins_fast,

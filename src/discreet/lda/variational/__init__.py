@@ -1,1 +1,0 @@
-"""Variational Bayes for LDA: the estimator, the steps, the E-step."""
