@@ -374,7 +374,11 @@ ROWS = {
     ),
     "Pipeline, figure 6": (
         None,
-        None,
+        lambda: [
+            value("manzonelli2024/printed_attack", "tpr", 100, noise=noise, eps1=one, eps2=float(two))
+            for noise in ("each draw", "all counts once")
+            for one, two in ((1, 5), (5, 5), (10, 5), (5, 1), (5, 10))
+        ],
         lambda: [
             value("manzonelli2024/private", "tpr", 100, eps1=one, eps2=two)
             for one, two in ((1.0, 5.0), (5.0, 5.0), (10.0, 5.0), (5.0, 1.0), (5.0, 10.0))

@@ -271,6 +271,26 @@ def test_membership_pipeline_from_printed_parts(also):
     check(cells)
 
 
+def test_membership_attack_on_printed_parts():
+    results, cells = csv("manzonelli2024/printed_attack"), []
+    for pair, words, *shown in table("membership", "(`printed_attack.csv`)")[1:]:
+        eps1, eps2 = map(float, numbers(pair))
+        for noise, cell in zip(("each draw", "all counts once"), shown, strict=True):
+            row = results[(results.noise == noise) & (results.eps1 == eps1) & (results.eps2 == eps2)].iloc[0]
+            cells.append((f"{pair}, {noise}", cell, (100 * row.tpr, 100 * row.tpr_1pct, row.auc)))
+            cells.append((f"{pair}, words", words, (row.n_words,)))
+            assert row.n_targets == 10
+    assert len(cells) == 20
+    free = results[results.noise == "none"].sort_values("eps1")
+    assert list(free.eps1) == [1, 5]
+    text = (ROOT / "docs" / "membership.md").read_text()
+    told = re.search(r"the same attack finds (.*?); on all words it finds", text)
+    assert told
+    found = told[1].replace(" at .1 %, areas ", ", ")
+    cells.append(("without privacy", found, (*(100 * free.tpr), *free.auc)))
+    check(cells)
+
+
 def test_membership_private_pipeline():
     results, cells = csv("manzonelli2024/private"), []
     for pair, words, strict, loose, allowed, area, bound in table(

@@ -20,6 +20,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from pipeline import COHERENCE_TABLE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
 from printed_gibbs import zhu_lda
@@ -32,6 +33,8 @@ from discreet.evaluate import coherence_npmi, coherence_umass
 TOPICS, DELTA, RUNS, SWEEPS, FREE = 5, 1e-5, 10, 100, "inf"
 #: Where the noise is: no privacy, and two readings of Zhu et al.
 NONE, COUNTS, DRAWS = "none", "all counts once", "each draw"
+#: The library's parts on the same axes: coherence.csv of :mod:`pipeline`.
+OURS = "PrivateLDA, its own words"
 LEVELS = ("1", "2", "3", "4", "5", "10", "15", "20")
 #: Below the paper's axis, where the sampler begins to react.
 LOW = ("0.02", "0.05", "0.1", "0.2", "0.5")
@@ -90,16 +93,19 @@ def coherence():
 def draw(table):
     panels = (
         ("eps1", "eps2", FREE, (NONE,), "figure 4: model without privacy"),
-        ("eps1", "eps2", "3", (COUNTS, DRAWS), "figure 5: eps2 = 3"),
-        ("eps2", "eps1", "3", (COUNTS, DRAWS), "figure 5: eps1 = 3"),
+        ("eps1", "eps2", "3", (COUNTS, DRAWS, OURS), "figure 5: eps2 = 3"),
+        ("eps2", "eps1", "3", (COUNTS, DRAWS, OURS), "figure 5: eps1 = 3"),
     )
-    colours = {NONE: "#333333", COUNTS: "#2b6a8f", DRAWS: "#c2540a"}
+    colours = {NONE: "#333333", COUNTS: "#2b6a8f", DRAWS: "#c2540a", OURS: "#4d7a3a"}
+    ours = [row | {"noise": OURS} for row in common.Table(*COHERENCE_TABLE).rows]
     figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.8), layout="constrained", sharey=True)
     for axis, (moving, still, level, lines, title) in zip(axes, panels, strict=True):
         for noise in lines:
-            rows = [r for r in table.rows if r["noise"] == noise and r[still] == level]
+            rows = [
+                r for r in (*table.rows, *ours) if r["noise"] == noise and float(r[still]) == float(level)
+            ]
             points = sorted((float(r[moving]), float(r["umass"]), float(r["umass_spread"])) for r in rows)
-            label = None if noise == NONE else f"noise in {noise}"
+            label = f"Zhu et al., noise in {noise}" if noise in (COUNTS, DRAWS) else OURS
             axis.errorbar(
                 *np.array(points).T, color=colours[noise], marker="o", ms=4, lw=1.5, capsize=2, label=label
             )
@@ -119,12 +125,14 @@ def attack():
     fields = ("tpr", "tpr_1pct", "auc", "n_words", "n_shadows", "n_targets")
     table = common.Table("printed_attack", ("noise", "eps1", "eps2"), fields)
     counts, words = common.load("tweetrumors")
-    for noise, (eps1, eps2) in itertools.product((DRAWS, COUNTS), FIGURE_6):
+    # And what words chosen privately hide on their own, with a model without privacy.
+    free = [(NONE, (level, FREE)) for level in ("1", "5")]
+    for noise, (eps1, eps2) in (*itertools.product((DRAWS, COUNTS), FIGURE_6), *free):
         if table.has(noise=noise, eps1=eps1, eps2=eps2):
             continue
         scores, members, sizes = [], [], []
         for target in range(TARGETS):
-            rng = np.random.default_rng([target, int(eps1), int(eps2)])
+            rng = np.random.default_rng([target, int(eps1), 0 if eps2 == FREE else int(eps2)])
             coins = rng.random((1, counts.shape[0])) < 0.5
             kept = columns(counts[coins[0]], words, float(eps1), target)
             narrow, train = counts[:, kept], model(noise, eps2)
