@@ -101,7 +101,7 @@ def test_bars_are_marked_by_the_noise():
     assert above.any()
     assert not above.all()
     page = report(made)
-    cards = page.split("<article")[1:]
+    cards = [card.split("</article>")[0] for card in page.split("<article")[1:]]
     numbers = [int(re.search(r'id="topic-(\d+)"', card)[1]) for card in cards]  # topics of noise come last
     assert sorted(numbers) == list(range(len(made.topic_word)))
     for number, card in zip(numbers, cards, strict=True):

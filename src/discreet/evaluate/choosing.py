@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from discreet._base.display import frame
 from discreet._base.files import write_whole
+from discreet._base.html import document
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, whole
 from discreet.corpus import check_counts
@@ -255,22 +256,18 @@ def page(numbers: TopicNumbers, corpus: str) -> str:
         f"<td>{row['coherence']:.3f} ± {row['coherence_error']:.3f}</td><td>{row['diversity']:.2f}</td></tr>"
         for row in numbers.table()
     )
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>How many topics</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>body{{font:15px/1.5 system-ui,sans-serif;color:{_INK};max-width:46rem;"
-        "margin:2rem auto;padding:0 1rem}"
-        "svg{width:100%;height:auto}table{border-collapse:collapse}"
-        f"td,th{{text-align:right;padding:.25rem 1rem .25rem 0;border-bottom:1px solid {_GRID}}}"
-        f".best td{{font-weight:600;color:{_CHOICE}}}</style>"
-        f"<h1>How many topics</h1><p>{escape(_summary(numbers))} Measured on {escape(corpus)}.</p>"
-        f"{draw(numbers)}<table><tr><th>topics<th>perplexity<th>coherence<th>diversity</tr>{rows}</table>"
+    body = (
+        '<header class="top"><div class="wrap"><div><p class="kicker">On public text</p><h1>How many topics</h1>'
+        f'<p class="lead">{escape(_summary(numbers))} Measured on {escape(corpus)}.</p></div></div></header>'
+        f'<main class="wrap"><section class="panel paper">{draw(numbers)}</section><section class="panel">'
+        f'<table class="plain"><tr><th>topics<th>perplexity<th>coherence<th>diversity</tr>{rows}</table>'
         f"<p>Mean and standard error over {numbers.perplexity.shape[1]} folds. The choice is the smallest number that "
         "no other beats by more than one standard error of their difference fold by fold. Under differential privacy "
         "fewer topics also carry less noise.</p>"
         "<p>These are exact statistics of the documents. They, and a choice made by them, are safe to publish only "
-        "where the documents are public.</p></html>\n"
+        "where the documents are public.</p></section></main>"
     )
+    return document("How many topics", body)
 
 
 def round_steps(low: float, high: float, wanted: int = 5) -> list[float]:

@@ -35,11 +35,12 @@ from scipy.special import ndtri
 
 from discreet._base.display import frame
 from discreet._base.files import write_whole
+from discreet._base.html import document
 from discreet.errors import ReleaseError
 from discreet.privacy.units import round_up
 from discreet.release.numbers import mark_of
 from discreet.release.release import Release
-from discreet.report.page import content_hash, list_words, part, template
+from discreet.report.page import list_words, template
 from discreet.report.wording import epsilon_shown, mostly_noise, noise_share, overall, shown
 
 Floats = NDArray[np.float64]
@@ -376,19 +377,17 @@ _ALONE_SHOWN = 40
 def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -> str:
     """Return the page. The same comparison gives the same text."""
     of_a, of_b = found.names()
-    style = part("prevalence.css")
     largest = max(
         [1e-12, *(share for pair in found.pairs for share in (pair.before, pair.after) if share is not None)]
     )
-    page = template("comparison.html.j2").render(
-        style=style,
-        style_hash=content_hash(style),
-        titles=_titles(found, names),
+    titles = _titles(found, names)
+    body = template("comparison.html.j2").render(
+        titles=titles,
         clear=found.in_words(),
         pairs=[_row(pair, of_a, of_b, largest) for pair in found.pairs],
         told_noise=all(release.topic_word_noise is not None for release in (found.a, found.b)),
-        vanished=[(topic, of_a[topic]) for topic in found.vanished],
-        appeared=[(topic, of_b[topic]) for topic in found.appeared],
+        vanished=[(topic + 1, of_a[topic]) for topic in found.vanished],
+        appeared=[(topic + 1, of_b[topic]) for topic in found.appeared],
         n_noisy=(len(found.noise_in_a), len(found.noise_in_b)),
         n_shared=len(found.shared),
         alone=[
@@ -398,7 +397,7 @@ def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -
         promises=[_promise(release) for release in (found.a, found.b)],
         unfit=[not release.may_leave for release in (found.a, found.b)],
     )
-    return page if page.endswith("\n") else page + "\n"
+    return document(f"{titles[0]} and {titles[1]}, compared", body)
 
 
 def _titles(found: "Comparison", names: tuple[str, str] | None) -> list[str]:
@@ -414,7 +413,7 @@ def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict
     told = pair.before is not None and pair.after is not None
     change = (pair.after or 0) - (pair.before or 0)
     return {
-        "numbers": f"{pair.first} → {pair.second}",
+        "numbers": f"{pair.first + 1} → {pair.second + 1}",
         "name": of_b[pair.second],
         "was": of_a[pair.first] if of_a[pair.first] != of_b[pair.second] else None,
         "agreement": f"{100 * pair.agreement:.0f} %",

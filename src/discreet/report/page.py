@@ -29,10 +29,8 @@ Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", IL
 
 import json
 import math
-from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +40,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from discreet._base.display import facts_html, table_html
+from discreet._base.html import document
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
@@ -58,6 +57,7 @@ from discreet.report.wording import (
     NOT_REVIEWED,
     because,
     epsilon_shown,
+    first_sentences,
     forecast_told,
     mostly_noise,
     questions,
@@ -81,16 +81,11 @@ def part(name: str) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Return a template; whatever it is given is escaped."""
+    """Return the template of a page's body; whatever it is given is escaped."""
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(part(name))
-
-
-def content_hash(text: str) -> str:
-    """Return how a content security policy names this script or style."""
-    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
 Floats = NDArray[np.float64]
@@ -286,15 +281,12 @@ def report(
         Deterministic: the same release gives the same text.
     """
     listing = list_words(release)
-    style, script = part("report.css"), part("report.js")
     topics = _topics(release, listing)
-    page = template("report.html.j2").render(
-        # Our own files, and JSON that is escaped where it is made; everything else is escaped by jinja2.
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=content_hash(style),
-        script_hash=content_hash(script),
-        data=Markup(_json(listing.data)),
+    label = _privacy_label(release)
+    body = template("report.html.j2").render(
+        data=Markup(_json(listing.data)),  # escaped where it is made; everything else is escaped by jinja2
+        sentences=first_sentences(release, listing.labels),
+        ranking=_ranking(release, topics),
         width=topic_map.WIDTH,
         height=topic_map.HEIGHT,
         n_topics=len(release.topic_word),
@@ -315,11 +307,29 @@ def report(
         questions=questions(release, fit, attacked=audit is not None),
         covered=text_covered(release),
         similar=Markup(_similar(release, listing)),
-        label=_privacy_label(release),
+        label=label,
         fit=None if fit is None else _fit(fit, release),
         audit=None if audit is None else _audit(audit, curve, release),
     )
-    return page if page.endswith("\n") else page + "\n"
+    return document(label["title"] or f"{len(topics)} topics, told discreetly", body, part("report.js"))
+
+
+def _ranking(release: Release, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the topics by share, those that are mostly noise last, each with the length of a bar."""
+    told = release.topic_weight is not None
+    weight: list[float] = (
+        [0.0] * len(topics) if release.topic_weight is None else release.topic_weight.tolist()
+    )
+    most = max(*weight, 1e-12)
+    rows = [
+        topic
+        | {
+            "short_share": f"{100 * share:.1f}\u202f%" if told else "",
+            "length": round(100 * share / most, 1),
+        }
+        for topic, share in zip(topics, weight, strict=True)
+    ]
+    return sorted(rows, key=lambda row: (row["noisy"], -row["length"]))
 
 
 def _json(value: Any) -> str:
@@ -390,6 +400,7 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
         topics.append(
             {
                 "number": number,
+                "called": number + 1,  # people count from 1
                 "label": listing.labels[number],
                 "on_map": on_map[number],
                 "noisy": bool(listing.noisy[number]),
@@ -411,7 +422,9 @@ def _similar(release: Release, listing: Listing) -> str:
     """Draw which topics are alike, without those that are mostly noise."""
     kept = [topic for topic, noisy in enumerate(listing.noisy.tolist()) if not noisy]
     return similarity_svg(
-        release.topic_word[kept], kept, [", ".join(listing.labels[topic]) for topic in kept]
+        release.topic_word[kept],
+        [topic + 1 for topic in kept],
+        [", ".join(listing.labels[topic]) for topic in kept],
     )
 
 

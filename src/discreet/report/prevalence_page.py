@@ -10,12 +10,14 @@ the release alone, so it costs no privacy.
 import csv
 import io
 from base64 import b64encode
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from discreet._base.html import document
 from discreet.privacy.accounting import events
 from discreet.privacy.units import plural, round_up
 from discreet.release.details import DETAILS
@@ -23,8 +25,8 @@ from discreet.release.files import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
-from discreet.report.page import content_hash, part, template
-from discreet.report.svg import difference_chart, interval_chart, line_chart
+from discreet.report.page import template
+from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
 _CERTAIN_SHOWN = 12
@@ -32,6 +34,8 @@ _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
 #: Columns of a heat map; charts of a cross table.
 _WIDEST, _MOST_CHARTS = 24, 300
+#: How the names of topics begin that were mostly noise when the shares were counted.
+MOSTLY_NOISE = "mostly noise"
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
@@ -43,23 +47,23 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     """
     base: list[float] = overall(release.sums).tolist()
     periods = release.periods
-    order: list[int] = np.argsort(-np.array(base), kind="stable").tolist()
-    found = release.against_rest() if len(release.groups) > 1 else None
+    noisy = [name.startswith(MOSTLY_NOISE) for name in release.topics]
+    order: list[int] = sorted(range(len(base)), key=lambda topic: (noisy[topic], -base[topic]))
+    found = _at_the_level_of_the_test(release.against_rest) if len(release.groups) > 1 else None
     states = _states(release, found)
     reach = 1.96 * release.n_units_error
-    style = part("prevalence.css")
     several = len(periods) > 1
-    return (
+    title = release.details.get("title") or _title(release)
+    return document(
+        title,
         template("prevalence.html.j2").render(
-            style=Markup(style),
-            style_hash=content_hash(style),
-            title=release.details.get("title") or _title(release),
+            title=title,
             subtitle=_title(release) if "title" in release.details else "",
             details=_details(release),
             ordered=bool(periods),
             lines=release.table is not None and "freq" in release.configuration,
             private_groups=release.configuration.get("group_selection") == "private",
-            parts=_charts(release, order, base, states),
+            parts=_charts(release, order, base, states, found),
             columns=_columns(release),
             groups=release.groups,
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
@@ -72,9 +76,19 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             changes=_changes(release, order) if several else None,
             label=_label(release),
             csv=b64encode(table_csv(release).encode()).decode(),
-        )
-        + "\n"
+        ),
     )
+
+
+def _at_the_level_of_the_test(ask: Callable[..., Differences]) -> Differences:
+    """Return differences with intervals that leave out 0 exactly where the difference is certain.
+
+    Of m differences Holm's test leaves r uncertain because the most likely of them exceeds 1 - 0.05 / r, and calls the
+    others certain because they do not: so intervals of that level say the same as the test.
+    """
+    found = ask()
+    drawn = ask(level=1 - 0.05 / max(int((~found.certain).sum()), 1))
+    return found._replace(low=drawn.low, high=drawn.high)
 
 
 def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
@@ -106,7 +120,11 @@ def _columns(release: PrevalenceRelease) -> list[str]:
 
 
 def _charts(
-    release: PrevalenceRelease, order: list[int], base: list[float], states: list[list[str]]
+    release: PrevalenceRelease,
+    order: list[int],
+    base: list[float],
+    states: list[list[str]],
+    differences: Differences | None,
 ) -> list[dict[str, Any]]:
     """Return parts of small charts, one for each topic: its line over the periods, or its share in each group.
 
@@ -114,7 +132,12 @@ def _charts(
     """
     if release.table is None:
         return [
-            {"name": "", "charts": _part(release, order, base, states, "", release.groups, release.groups)}
+            {
+                "name": "",
+                "charts": _part(
+                    release, order, base, states, differences, "", release.groups, release.groups
+                ),
+            }
         ]
     rows, columns = release.table
     cells = [
@@ -124,7 +147,10 @@ def _charts(
     if len(rows) * len(order) > _MOST_CHARTS:
         return []
     return [
-        {"name": shown(row), "charts": _part(release, order, base, states, f"{number}-", some, columns)}
+        {
+            "name": shown(row),
+            "charts": _part(release, order, base, states, differences, f"{number}-", some, columns),
+        }
         for number, (row, some) in enumerate(zip(rows, cells, strict=True))
     ]
 
@@ -134,6 +160,7 @@ def _part(
     order: list[int],
     base: list[float],
     states: list[list[str]],
+    differences: Differences | None,
     prefix: str,
     groups: tuple[str, ...],
     names: tuple[str, ...],
@@ -151,17 +178,36 @@ def _part(
         trend, sure = release.trend(some), release.trend(some, level=level).moves
         moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
         names = names if crossed else some
+    # One scale for all charts of a page.
+    top = axis_top(found.share, found.high) if trend is None else axis_top(release.shares().share, trend.high)
+    rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
+    if differences is not None:
+        n_rows = len(differences.difference)  # "other" stands behind the periods
+        rest[:n_rows] = found.share[:n_rows] - differences.difference
+        low[:n_rows], high[:n_rows] = rest[:n_rows] + differences.low, rest[:n_rows] + differences.high
     charts: list[dict[str, Any]] = []
     for topic in order:
         if trend is not None:
             parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
-            svg = line_chart(*parts, names, flat=not moves[topic])
+            svg = line_chart(*parts, names, top, flat=not moves[topic])
         else:
-            parts = (found.share[at, topic], found.low[at, topic], found.high[at, topic])
-            svg = interval_chart(*parts, base[topic], names, [states[row][topic] for row in at])
+            drawn = (found.share[at, topic], low[at, topic], high[at, topic], rest[at, topic])
+            numbers = ([100 * float(part[row, topic]) for part in found[:3]] for row in at)
+            told = [
+                (shown(name), f"{shown(group)}: {mid:.1f} % ({from_:.1f} to {to:.1f})")
+                for name, group, (mid, from_, to) in zip(names, groups, numbers, strict=True)
+            ]
+            svg = interval_chart(*drawn, told, [states[row][topic] for row in at], top)
         name, share = shown(release.topics[topic]), _percent(base[topic])
         charts.append(
-            {"id": f"{prefix}{topic}", "number": topic, "name": name, "share": share, "svg": Markup(svg)}
+            {
+                "id": f"{prefix}{topic}",
+                "called": topic + 1,
+                "name": name,
+                "share": share,
+                "svg": Markup(svg),
+                "noisy": name.startswith(MOSTLY_NOISE),
+            }
         )
     return charts
 
@@ -236,7 +282,7 @@ def _heat(
                     "range": f"{100 * low:.0f}\u2013{100 * high:.0f}",
                 }
             )
-        rows.append({"number": topic, "name": shown(release.topics[topic]), "cells": cells})
+        rows.append({"called": topic + 1, "name": shown(release.topics[topic]), "cells": cells})
     return rows
 
 
@@ -264,7 +310,11 @@ def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[
     cells = [divmod(cell, len(release.topics)) for cell in chosen]
     widest = max((float(np.abs([found.low[cell], found.high[cell]]).max()) for cell in cells), default=1.0)
     return [
-        {"group": shown(release.groups[cell[0]]), "number": cell[1], "name": shown(release.topics[cell[1]])}
+        {
+            "group": shown(release.groups[cell[0]]),
+            "called": cell[1] + 1,
+            "name": shown(release.topics[cell[1]]),
+        }
         | _change(found, cell, widest)
         for cell in cells
     ]
@@ -282,10 +332,10 @@ def _change(found: Differences, at: Any, widest: float) -> dict[str, Any]:
 
 def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:
     """Return what grew and what fell from the first quarter of the periods to the last, all topics together."""
-    found, periods = release.growth(), release.periods
+    found, periods = _at_the_level_of_the_test(release.growth), release.periods
     many, most = max(1, len(periods) // 4), float(np.abs(np.concatenate([found.low, found.high])).max())
     rows: list[dict[str, Any]] = [
-        {"group": "", "number": topic, "name": shown(release.topics[topic])} | _change(found, topic, most)
+        {"group": "", "called": topic + 1, "name": shown(release.topics[topic])} | _change(found, topic, most)
         for topic in sorted(order, key=lambda k: -float(found.difference[k]))
     ]
     return {

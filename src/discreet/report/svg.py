@@ -39,14 +39,12 @@ SMALL_SCREEN_FONT = 25.0
 #: Share of the drawing that all circles cover together.
 _COVERED = 0.16
 _SMALLEST, _LARGEST = 9.0, 62.0
-#: Circles from this radius on always have their label.
-_LARGE = 22.0
-#: Half the height of a topic's number, which stands in the middle of its circle.
-_NUMBER = 9.0
-#: Lines down and up from a circle's middle where its label goes if need be.
-_STEPS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 0)
-#: Up to so many topics every large circle shows its label; of more, on a small screen, those larger than letters.
-_FEW = 30
+#: Ways from a circle's middle to its label, below and above first, and how far off the circle it stands.
+_AROUND = [
+    (math.cos(math.radians(angle)), math.sin(math.radians(angle)))
+    for angle in (90, -90, 0, 180, 60, 120, -60, -120, 30, 150, -30, -150, 75, 105, -75, -105)
+]
+_GAPS = (2.0, 8.0, 16.0)
 #: Longest way a circle is pushed in one round.
 _STEP = 12.0
 
@@ -106,9 +104,8 @@ def scale(distance: Floats) -> Floats:
 def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[str]) -> list[Circle]:
     """Return a circle for each topic, with areas in proportion to their weights, and a place for its label.
 
-    Circles that would overlap are pushed apart, so distances on the map are approximate. Large circles have a place
-    for their label, if need be over other circles, but over no number while there is another way. An empty label takes
-    no place.
+    Circles that would overlap are pushed apart, so distances on the map are approximate. A label lies on no circle and
+    on no other label; one that finds no such place is crowded. An empty label takes no place.
 
     Parameters
     ----------
@@ -172,41 +169,27 @@ def _push_apart(points: Floats, radii: Floats, rounds: int = 400) -> Floats:
 def _place_labels(
     points: Floats, radii: Floats, labels: Sequence[str], font: float
 ) -> list[tuple[float, float, bool]]:
-    """Find each label a free place beside its circle, the largest circles first."""
+    """Find each label a place beside its circle where it lies on nothing, the largest circles first."""
     boxes: list[Box] = []
     places: list[tuple[float, float, bool]] = [(0.0, 0.0, True)] * len(labels)
     for topic in np.argsort(-radii, kind="stable").tolist():
-        (x, y), radius = points[topic].tolist(), float(radii[topic])
         if not labels[topic]:
             continue
+        (x, y), radius = points[topic].tolist(), float(radii[topic])
         half, tall = 0.31 * font * len(labels[topic]) + 2, font / 2 + 1
-        below, above = y + radius + tall + 2, y - radius - tall - 2
-        beside = radius + half + 4
-        options = [(x, below), (x, above), (x + beside, y), (x - beside, y)]
-        # The drawing's edge may push a label sideways while it still stands under its circle.
-        shifted = [(min(max(cx, half + 2), WIDTH - half - 2), cy) for cx, cy in options[:2]]
-        corners = [
-            (x + side * (0.7 * radius + half + 2), y + end * (0.7 * radius + tall + 2))
-            for end in (1, -1)
-            for side in (1, -1)
+        ways = [
+            (
+                min(max(x + cos * (radius + gap + half * abs(cos)), half), WIDTH - half),
+                y + sin * (radius + gap + tall),
+            )
+            for gap in _GAPS
+            for cos, sin in _AROUND
         ]
-        places[topic] = (_tenth(shifted[0][0]), _tenth(shifted[0][1]), True)
-        tries = [(cx, cy, radii) for cx, cy in [*shifted, *options[2:], *corners]]
-        if radius >= _LARGE:  # its label may cover circles drawn before it, but no number and no other label
-            held = [min(max(x + aside * half, half + 2), WIDTH - half - 2) for aside in (0, 0.5, -0.5)]
-            down = max(font, tall + _NUMBER)
-            over = [(cx, y + step * down) for step in (1, -1, 1.5, -1.5, 2, -2) for cx in held]
-            over.sort(key=lambda place: len(_touched(_box(place, half, tall), points, radii, topic)))
-            numbers = np.where(np.arange(len(radii)) > topic, radii, np.minimum(radii, _NUMBER))
-            tries += [(cx, cy, numbers) for cx, cy in over]
-            if radius >= 1.2 * font or len(radii) <= _FEW:  # where all is full it covers what it must
-                tries += [(held[0], y + step * down, np.zeros_like(radii)) for step in _STEPS]
-        for cx, cy, obstacles in tries:
-            box = _box((cx, cy), half, tall)
-            if _inside(box) and not _hits(box, boxes, points, obstacles, topic):
-                boxes.append(box)
-                places[topic] = (_tenth(cx), _tenth(cy), False)
-                break
+        free = (at for at in ways if _is_free(_box(at, half, tall), boxes, points, radii))
+        at = next(free, None)
+        places[topic] = (_tenth((at or ways[0])[0]), _tenth((at or ways[0])[1]), at is None)
+        if at is not None:
+            boxes.append(_box(at, half, tall))
     return places
 
 
@@ -214,23 +197,14 @@ def _box(middle: tuple[float, float], half: float, tall: float) -> Box:
     return middle[0] - half, middle[1] - tall, middle[0] + half, middle[1] + tall
 
 
-def _inside(box: Box) -> bool:
-    return box[0] >= 0 and box[1] >= 0 and box[2] <= WIDTH and box[3] <= HEIGHT
-
-
-def _hits(box: Box, boxes: list[Box], points: Floats, radii: Floats, own: int) -> bool:
-    for other in boxes:
-        if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]:
-            return True
-    return len(_touched(box, points, radii, own)) > 0
-
-
-def _touched(box: Box, points: Floats, radii: Floats, own: int) -> NDArray[np.int64]:
-    """Return which circles but one's own a box lies on."""
+def _is_free(box: Box, boxes: Sequence[Box], points: Floats, radii: Floats) -> bool:
+    """Whether a label lies within the drawing, on no other label and on no circle."""
+    if box[0] < 0 or box[1] < 0 or box[2] > WIDTH or box[3] > HEIGHT:
+        return False
+    if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in boxes):
+        return False
     nearest = np.clip(points, [box[0], box[1]], [box[2], box[3]])
-    touching = ((points - nearest) ** 2).sum(1) < radii**2
-    touching[own] = False
-    return np.flatnonzero(touching)
+    return bool((((points - nearest) ** 2).sum(1) >= radii**2).all())
 
 
 def _tenth(value: float) -> float:
@@ -298,7 +272,17 @@ _CHART_ROW = 18
 _NAME = 110
 
 
-def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], *, flat: bool = False) -> str:
+def axis_top(share: Floats, high: Floats) -> float:
+    """Return where the axis of shares ends in all charts of a page, so that they can be held against each other.
+
+    A group that may be empty has an interval of 0 to 100 %: it is cut, and does not flatten the others.
+    """
+    return _round_up(float(min(high.max(), max(1.6 * share.max(), 1.2 * np.median(high)))))
+
+
+def line_chart(
+    level: Floats, low: Floats, high: Floats, groups: Sequence[str], top: float, *, flat: bool = False
+) -> str:
     """Return a line over the groups in their order, with the interval of each group behind it.
 
     Intervals are bars apart, not one band: each is about its own group, and its edges are no line that moves.
@@ -308,12 +292,12 @@ def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], 
     level, low, high : arrays of shape (n_groups,)
         Between 0 and 1.
     groups : sequence of str
+    top : float
+        Where the axis ends.
     flat : bool, default False
         Whether nothing is seen to move: then it is grey.
     """
     n = len(level)
-    # A period that may be empty has an interval of 0 to 100 %: it is cut, and does not flatten the others.
-    top = _round_up(float(min(high.max(), max(1.6 * level.max(), 1.2 * np.median(high)))))
     x = np.linspace(_LEFT + 4, _WIDTH - 6, n) if n > 1 else np.array([(_LEFT + _WIDTH) / 2])
     floor = _HEIGHT - _BOTTOM
 
@@ -338,40 +322,46 @@ def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], 
 
 
 def interval_chart(
-    share: Floats, low: Floats, high: Floats, base: float, groups: Sequence[str], states: Sequence[str]
+    share: Floats,
+    low: Floats,
+    high: Floats,
+    rest: Floats,
+    groups: Sequence[tuple[str, str]],
+    states: Sequence[str],
+    top: float,
 ) -> str:
-    """Return a row for each group: its share, its interval, and a line where the overall share lies.
+    """Return a row for each group: its share, an interval, and a short line where the share of all the others lies.
 
     Parameters
     ----------
-    share, low, high : arrays of shape (n_groups,)
-    base : float
-        The overall share.
-    groups, states : sequences of str
-        Names, and "more", "less" or "noise": what the groups are surely to the others.
+    share, low, high, rest : arrays of shape (n_groups,)
+        Where ``rest`` is not a number there is no short line.
+    groups : sequence of (str, str)
+        What each is called, and what is said of it where it is pointed at.
+    states : sequence of str
+        "more", "less" or "noise": what the groups are surely to the others.
+    top : float
+        Where the axis ends.
     """
     height = _CHART_ROW * len(share) + _BOTTOM
-    top = _round_up(float(min(high.max(), max(share.max() * 1.6, base * 2))))
 
-    def x(value: float) -> float:
-        return _NAME + (_WIDTH - _NAME - 8) * min(float(value), top) / top
+    def x(value: float) -> str:
+        return f"{_NAME + (_WIDTH - _NAME - 8) * min(max(float(value), 0.0), top) / top:.1f}"
 
-    parts = [f'<line class="base" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="0" y2="{height - _BOTTOM}"/>']
-    for row, group in enumerate(groups):
+    parts: list[str] = []
+    for row, (group, said) in enumerate(groups):
         y = _CHART_ROW * row + _CHART_ROW / 2
-        told = escape(
-            f"{shown(group)}: {100 * share[row]:.1f} % ({100 * low[row]:.1f} to {100 * high[row]:.1f})"
-        )
+        line = f'<path class="rest" d="M{x(rest[row])} {y - 6}V{y + 6}"/>' if math.isfinite(rest[row]) else ""
         parts.append(
-            f'<g class="{states[row]}"><title>{told}</title>'
-            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(_short(shown(group)))}</text>'
-            f'<line class="interval" x1="{x(low[row]):.1f}" x2="{x(high[row]):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<circle cx="{x(share[row]):.1f}" cy="{y:.1f}" r="3.2"/></g>'
+            f'<g class="{states[row]}"><title>{escape(said)}</title>'
+            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(_short(group))}</text>'
+            f'<line class="interval" x1="{x(low[row])}" x2="{x(high[row])}" y1="{y:.1f}" y2="{y:.1f}"/>{line}'
+            f'<circle cx="{x(share[row])}" cy="{y:.1f}" r="3.2"/></g>'
         )
     for value in (0.0, top):
         place = "end" if value else ""
         parts.append(
-            f'<text class="tick {place}" x="{x(value):.1f}" y="{height - 4}">{100 * value:.0f}\u202f%</text>'
+            f'<text class="tick {place}" x="{x(value)}" y="{height - 4}">{100 * value:.0f}\u202f%</text>'
         )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Shares by group">{"".join(parts)}</svg>'

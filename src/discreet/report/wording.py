@@ -256,6 +256,9 @@ def forecast_told(release: Release, *, again: bool = True) -> str | None:
     said = [forecast] if again else []
     if noise is not None:
         link = f"As was to be expected, {noise}" if weak else f"But {noise}"
+        said = (
+            said if weak else [re.sub(r" \([a-z]+\)", "", one, count=1) for one in said]
+        )  # no praise of noise
         said.append(f"{link}: the words that set them apart do not stand clear of it.")
     return " ".join([*said, apart_told(release)]).strip()
 
@@ -282,6 +285,34 @@ def told(release: Release) -> str | None:
     """Say how many topics are mostly noise; None where none is known to be."""
     count, n_topics = int(mostly_noise(release).sum()), len(release.topic_word)
     return f"{count} of {n_topics} topics {'is' if count == 1 else 'are'} mostly noise" if count else None
+
+
+def first_sentences(release: Release, names: list[list[str]]) -> list[str]:
+    """Say in three sentences what was found, how far it can be relied on, and who is protected."""
+    promise, weight = release.promise, release.topic_weight
+    is_noise = mostly_noise(release)
+    n_topics, n_noisy = len(is_noise), int(is_noise.sum())
+    about = (
+        "These texts are"
+        if release.n_units_noisy is None
+        else f"About {max(release.n_units_noisy, 0):,.0f} {plural(promise.called)} are"
+    )
+    found = f"{about} summed up in {n_topics - n_noisy} topic{'' if n_topics - n_noisy == 1 else 's'}"
+    if weight is not None and n_topics > n_noisy:
+        largest = int(np.where(is_noise, -1.0, weight).argmax())
+        name, share = ", ".join(names[largest]), 100 * weight[largest]
+        found += f"; the largest, \u201c{name}\u201d, takes up {share:.0f}\u202f% of the words counted"
+    noisy, weak = told(release), little_expected(release)
+    rely = f"Do not rely on them. {weak}" if weak else ""
+    if noisy:
+        rely = f"{noisy}: do not build on {'it' if n_noisy == 1 else 'them'}. {weak or ''}".rstrip()
+    elif release.topic_word_noise is None:
+        rely = rely or "How much of them is noise is not told."
+    elif not rely and n_topics > 1 and release.topic_word_noise.any():
+        rely = "In each, the words that set it apart stand clear of the noise."
+    if math.isinf(promise.epsilon):
+        return [f"{found}.", rely, "They were fitted without privacy (ε = ∞): nobody is protected."]
+    return [f"{found}.", rely, f"Each {promise.called} is protected: {promised(release)}"]
 
 
 #: Verdicts of a forecast that promise little, as it names them, and what they mean here.
@@ -412,7 +443,7 @@ def _reviewed(release: Release) -> str:
 def _reliable(release: Release) -> str:
     if release.topic_word_noise is None:
         return "The release does not say how large its noise is; small figures may be noise alone."
-    noisy, weak = told(release), _weak_forecast(release)
+    noisy, weak = told(release), little_expected(release)
     if weak is not None:
         return f"Hardly. {weak}" + ("" if noisy is None else f" {noisy}.")
     if noisy is None:
@@ -424,7 +455,7 @@ def _reliable(release: Release) -> str:
     return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
 
 
-def _weak_forecast(release: Release) -> str | None:
+def little_expected(release: Release) -> str | None:
     """Say why little was to be expected before a topic was trained; None where something was, or nothing is told."""
     covered = text_covered(release)
     verdict = weak_verdict(release)

@@ -6,6 +6,7 @@
   const dots = [...document.querySelectorAll("#map .dot")];
   const cards = [];
   for (const card of document.querySelectorAll(".card")) cards[Number(card.dataset.topic)] = card;
+  const rows = [...document.querySelectorAll("[data-pick]")];
   const map = get("map"), search = get("search"), slider = get("lambda"), choose = get("choose");
   const lower = data.words.map((word) => word.toLocaleLowerCase());
   let current = -1, sought = -1, asked = null;
@@ -80,12 +81,12 @@
       `${Math.min(rows.length, SHOWN)} of ${data.total.toLocaleString("en")} words are shown.`;
   }
 
-  // The name of the topic that is chosen, pointed at or focused lies above all circles.
+  // The name of a circle that has no place for it is shown while it is pointed at, or focused.
   function call(number) {
-    const names = [...dots[number].querySelectorAll(".name")], called = get("called");
-    const name = names.find((one) => getComputedStyle(one).display !== "none");
-    called.textContent = name ? name.textContent : "";
-    if (name) for (const at of ["x", "y"]) called.setAttribute(at, name.getAttribute(at));
+    const names = number < 0 ? [] : [...dots[number].querySelectorAll(".name")], called = get("called");
+    const seen = names.some((one) => getComputedStyle(one).display !== "none");
+    called.textContent = names.length && !seen ? names[0].textContent : "";
+    if (names.length) for (const at of ["x", "y"]) called.setAttribute(at, names[0].getAttribute(at));
   }
 
   function select(number, focus) {
@@ -97,8 +98,10 @@
     });
     cards.forEach((other, i) => other.classList.toggle("chosen", i === current));
     choose.value = String(current);
-    call(current);
-    get("chosen").textContent = `Topic ${current}: ${data.topics[current].name}`;
+    for (const row of rows) row.classList.toggle("chosen", Number(row.dataset.pick) === current);
+    const row = rows.find((one) => Number(one.dataset.pick) === current);
+    row.parentNode.scrollTop = row.offsetTop - row.parentNode.offsetTop - 60;
+    get("chosen").textContent = `Topic ${current + 1}: ${data.topics[current].name}`;
     get("about").textContent = card.querySelector("header p").textContent;
     listWords();
     const fold = card.closest("details");
@@ -132,7 +135,7 @@
       if (solid > 0 && row[i] < 0) continue;
       if (solid === 0 && chips === 2) break;
       const topic = row[i] < 0 ? -1 - row[i] : row[i];
-      const chip = make("button", "chip" + (row[i] < 0 ? " hollow" : ""), `Topic ${topic} · ${percent(row[i + 1])}`);
+      const chip = make("button", "chip" + (row[i] < 0 ? " hollow" : ""), `Topic ${topic + 1} · ${percent(row[i + 1])}`);
       chip.type = "button";
       chip.title = data.topics[topic].name;
       if (row[i] < 0) chip.append(" (may be noise)");
@@ -162,7 +165,7 @@
   dots.forEach((dot, i) => {
     dot.addEventListener("click", (event) => { event.preventDefault(); select(i); });
     for (const event of ["mouseenter", "focus"]) dot.addEventListener(event, () => call(i));
-    for (const event of ["mouseleave", "blur"]) dot.addEventListener(event, () => call(current));
+    for (const event of ["mouseleave", "blur"]) dot.addEventListener(event, () => call(-1));
     dot.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
       if (event.key in moves) { event.preventDefault(); select(i + moves[event.key], true); }
@@ -177,6 +180,11 @@
     button.append(...name.childNodes);
     name.append(button);
     button.addEventListener("click", () => { select(i); get("detail").scrollIntoView({ block: "nearest" }); });
+  });
+  for (const row of rows) row.querySelector("a").addEventListener("click", (event) => {
+    event.preventDefault();
+    select(Number(row.dataset.pick));
+    get("detail").scrollIntoView({ block: "nearest" });
   });
   choose.addEventListener("change", () => select(Number(choose.value)));
   get("previous").addEventListener("click", () => select(current - 1));
@@ -244,7 +252,11 @@
   const root = document.documentElement, theme = get("theme");
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (systemDark.matches ? "dark" : "light")) === "dark";
-  const label = () => theme.setAttribute("aria-pressed", String(isDark()));
+  const label = () => {
+    const does = isDark() ? "Light theme" : "Dark theme";
+    theme.querySelector(".wide").textContent = does;
+    theme.setAttribute("aria-label", does);
+  };
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
   systemDark.addEventListener("change", label);
   label();
