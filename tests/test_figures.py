@@ -361,16 +361,12 @@ ROWS = {
     "Pipeline, figure 5, by eps1": (
         None,
         lambda: both_readings(LEVELS, [3] * 8),
-        lambda: [
-            value("manzonelli2024/coherence", "umass", eps1=e, eps2=5.0) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
-        ],
+        lambda: [value("manzonelli2024/coherence", "umass", eps1=e, eps2=3.0) for e in LEVELS],
     ),
     "Pipeline, figure 5, by eps2": (
         None,
         lambda: both_readings([3] * 8, LEVELS),
-        lambda: [
-            value("manzonelli2024/coherence", "umass", eps1=5.0, eps2=e) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
-        ],
+        lambda: [value("manzonelli2024/coherence", "umass", eps1=3.0, eps2=e) for e in LEVELS],
     ),
     "Pipeline, figure 6": (
         None,

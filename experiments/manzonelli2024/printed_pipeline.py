@@ -115,7 +115,7 @@ def draw(table):
         axis.set_xticks([float(tick) for tick in shown], [f"{float(tick):g}" for tick in shown])
         axis.minorticks_off()
         axis.spines[["top", "right"]].set_visible(False)
-    axes[2].legend(frameon=False, fontsize=8)
+    axes[0].legend(*axes[2].get_legend_handles_labels(), frameon=False, fontsize=8, loc="lower left")
     axes[0].set_ylabel("coherence, UMass")
     figure.savefig(common.HERE / "printed_coherence.png", dpi=130)
     plt.close(figure)
