@@ -137,6 +137,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "vectors": np.eye(40)[:, :20],
     },
     "corpora.md": corpora,
+    "few-texts.md": lambda _: {"public_texts": [text.replace("ward", "soup") for text in some_texts(300)]},
     "federated.md": lambda _: (
         {
             name: sp.csr_matrix(some_counts(2000, seed))

@@ -13,7 +13,7 @@ import pytest
 from tests.report.report_cases import HOSTILE, release
 
 import discreet
-from discreet import Corpus, Ledger, PrivateLDA
+from discreet import Corpus, Ledger, ParameterError, PrivateLDA, Release
 from discreet._base import progress
 from discreet._base.display import table_html
 from discreet._base.progress import bar
@@ -101,8 +101,12 @@ def test_tables_become_frames():
     ]
     assert [group["word"].tolist() for _, group in table.groupby("topic")] == made.top_words(4)
     assert table["probability"][4] == made.topic_word[1].max()
-    assert len(made.to_frame()) == 90
-    assert "noise" not in release(noise=None).to_frame().columns
+    assert len(made.to_frame(30)) == 90
+    assert "noise" not in release(noise=None).to_frame(3).columns
+    topics = made.to_frame()
+    assert list(topics.columns) == ["topic", "name", "share", "words"]
+    assert topics["share"].tolist() == sorted(made.topic_weight.tolist(), reverse=True)
+    assert topics["words"].tolist() == [" ".join(made.top_words(10)[topic]) for topic in topics["topic"]]
     ledger = Ledger(2.0, 1e-6)
     ledger.reserve(events.gaussian(8.0), "topics")
     assert ledger.to_frame()["purpose"].tolist() == ["topics"]
@@ -212,9 +216,24 @@ def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
         assert done.stdout == ""
 
 
+def test_similar_words_stand_in_the_same_topics():
+    topic_word = np.array([[0.4, 0.4, 0.1, 0.1], [0.05, 0.05, 0.45, 0.45]])
+    made = Release(
+        topic_word, ("pain", "ache", "food", "soup"), Ledger(1.0), topic_weight=np.array([0.5, 0.5])
+    )
+    (first, alike), (_, less), _ = made.similar_words("pain")
+    assert (first, alike) == ("ache", pytest.approx(1.0))
+    topics = topic_word / topic_word.sum(0)
+    assert less == pytest.approx(float(np.sqrt(topics[:, 0] * topics[:, 2]).sum()))
+    assert [word for word, _ in made.similar_words("food", 1)] == ["soup"]
+    with pytest.raises(ParameterError, match="none of them"):
+        made.similar_words("tea")
+
+
 def test_frames_hold_what_json_can(tmp_path):
     made = release(n_topics=2, n_words=10)
-    assert len(json.loads(made.to_frame().to_json())["word"]) == 20
+    assert len(json.loads(made.to_frame(10).to_json())["word"]) == 20
+    assert len(json.loads(made.to_frame().to_json())["words"]) == 2
 
 
 def test_shares_and_fits_show_themselves():

@@ -27,7 +27,22 @@ def test_forecasts_are_hushed_and_void_promises_are_not(model, capsys, monkeypat
 
     made = Release.load(model)
     monkeypatch.setattr(Release, "load", noisy_release)
-    assert run(["review", str(model), "--drop", "okafor", "--out", str(model.parent / "out"), *quiet]) == 0
+    assert (
+        run(
+            [
+                "review",
+                str(model),
+                "--drop",
+                "okafor",
+                "--by",
+                "R",
+                "--out",
+                str(model.parent / "out"),
+                *quiet,
+            ]
+        )
+        == 0
+    )
     said = " ".join(capsys.readouterr().err.split())
     assert ("little is to be expected" in said) == (not quiet)
     assert ("wrote" in said) == (not quiet)

@@ -70,7 +70,7 @@ class Preview(NamedTuple):
                     f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
                     f"words, which is not in use; they would fill the topics. Leave them out: --stop-words {language}."
                 )
-        topics, words = self.forecast.n_topics, math.floor(self.n_words)
+        topics, words = self.forecast.n_topics, round(self.n_words)
         if topics > 1 and words < WORDS_A_TOPIC * topics:
             most = words // WORDS_A_TOPIC
             fewer = f"ask for at most {most} topics, or " if most > 1 else ""

@@ -5,33 +5,14 @@ import re
 import shlex
 import sys
 import warnings
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from discreet._version import __version__
-from discreet.cli.commands import (
-    answer,
-    ask,
-    audit,
-    budget,
-    choose_topics,
-    collect,
-    convert,
-    demo,
-    evaluate,
-    fit,
-    look,
-    perturb,
-    prevalence,
-    read,
-    review,
-    silo,
-    transform,
-    vectors,
-    warmup,
-)
 from discreet.cli.ledgers import after_interruption, close_ledgers, written_elsewhere
 from discreet.cli.options import READ
 from discreet.errors import (
@@ -44,7 +25,7 @@ from discreet.errors import (
     WordVectorsWarning,
 )
 
-__all__ = ["app", "main", "run"]
+__all__ = ["main", "run"]
 
 # Typer carries its own copy of click since 0.26 and depends on click before; its public names lead to either.
 _UsageError: Any = typer.BadParameter.__base__
@@ -112,41 +93,60 @@ class _Command(TyperCommand):
                     formatter.write_dl(records)
 
 
-app = typer.Typer(
-    name="discreet",
-    help="Topic models of text that must stay private, with a proved guarantee.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # its tables cut the names of options at 80 columns
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for _command in (
-    fit.fit,
-    fit.check,
-    look.report,
-    review.review,
-    look.topics,
-    look.compare,
-    transform.transform,
-    read.read,
-    budget.budget,
-    prevalence.prevalence,
-    perturb.perturb,
-    collect.collect,
-    ask.ask,
-    answer.answer,
-    choose_topics.choose_topics,
-    convert.convert,
-    vectors.vectors,
-    evaluate.evaluate,
-    audit.audit,
-    demo.demo,
-    warmup.warmup,
-):
-    # The whole first sentence, which would be cut otherwise.
-    app.command(cls=_Command, short_help=str(_command.__doc__).partition("\n")[0])(_command)
-app.add_typer(silo.app, name="silo", short_help=silo.app.info.help)
+#: Each command, in the order of the help, and the module that holds it: one that is run loads no other.
+_COMMANDS = {
+    "fit": "fit",
+    "check": "fit",
+    "report": "look",
+    "review": "review",
+    "topics": "look",
+    "compare": "look",
+    "transform": "transform",
+    "read": "read",
+    "budget": "budget",
+    "prevalence": "prevalence",
+    "perturb": "perturb",
+    "collect": "collect",
+    "ask": "ask",
+    "answer": "answer",
+    "choose-topics": "choose_topics",
+    "convert": "convert",
+    "vectors": "vectors",
+    "evaluate": "evaluate",
+    "audit": "audit",
+    "demo": "demo",
+    "warmup": "warmup",
+    "silo": "silo",
+}
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Return the application with all commands, ``app``."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _application(*_COMMANDS)
+
+
+@cache
+def _application(*names: str) -> typer.Typer:
+    made = typer.Typer(
+        name="discreet",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # its tables cut the names of options at 80 columns
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(help="Topic models of text that must stay private, with a proved guarantee.")(_options)
+    for name in names:
+        module = import_module(f"discreet.cli.commands.{_COMMANDS[name]}")
+        if name == "silo":
+            made.add_typer(module.app, name=name, short_help=module.app.info.help)
+        else:
+            command = getattr(module, name.replace("-", "_"))
+            # The whole first sentence, which would be cut otherwise.
+            made.command(cls=_Command, short_help=str(command.__doc__).partition("\n")[0])(command)
+    return made
 
 
 def _show_version(wanted: bool) -> None:
@@ -155,14 +155,13 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
-    """Topic models of text that must stay private, with a proved guarantee."""
+    pass
 
 
 def main() -> None:
@@ -187,8 +186,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any, 
 
 
 def _run(arguments: list[str]) -> int:
+    known = next((name for name in arguments[:1] if name in _COMMANDS), "")
     try:
-        code = app(args=arguments, prog_name="discreet", standalone_mode=False)
+        made = _application(*(name for name in _COMMANDS if not known or name == known))
+        code = made(args=arguments, prog_name="discreet", standalone_mode=False)
     except _ClickException as error:
         message = error.format_message()
         if not arguments:  # bare `discreet` shows its help
@@ -217,14 +218,12 @@ def _run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _commands() -> list[Any]:
-    return list(getattr(typer.main.get_command(app), "commands", {}).values())
-
-
 def _in_options(error: DiscreetError, command: str) -> str:
     """Tell an error as the command line calls its parameters."""
     options = _OPTIONS | _OPTIONS_OF.get(command, {})
-    named = {name for one in _commands() if one.name == command for each in one.params for name in each.opts}
+    commands = typer.main.get_command(_application(command)) if command in _COMMANDS else None
+    own = getattr(commands, "commands", {}).get(command)
+    named = {name for each in getattr(own, "params", ()) for name in each.opts}
 
     def call(part: Parameter | Proposal) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))

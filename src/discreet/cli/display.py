@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,9 +19,11 @@ from discreet.cli.ledgers import written
 from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease
-from discreet.report.comparison import Comparison
 from discreet.report.wording import mostly_noise, shown
 from discreet.report.wording import told as noise_told
+
+if TYPE_CHECKING:
+    from discreet.report.comparison import Comparison
 
 __all__ = [
     "SEEDED",
@@ -164,7 +166,7 @@ def print_topics(
         out.print(f"{told}: fewer topics, more epsilon or more texts would help.", markup=False)
 
 
-def print_comparison(found: Comparison, out: Console) -> None:
+def print_comparison(found: "Comparison", out: Console) -> None:
     """Print what two releases have in common, and what changed."""
     of_a, of_b = found.names()
     table = Table(box=None, pad_edge=False, header_style="bold")

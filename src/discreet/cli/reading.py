@@ -1,19 +1,50 @@
-"""How commands read documents: with the files beside them, with the words of a release, and folders of shards."""
+"""How commands read documents: with the files beside them, with the words of a release, and folders of shards.
 
-from collections.abc import Callable
+And what goes through the shards: threads, worker processes of its own, or a Dask cluster.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
+import typer
+
+from discreet._base.progress import Callback
 from discreet.cli.options import called
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus, ShardedCorpus
+    from discreet.engines import Engine
     from discreet.release import Release
 
-__all__ = ["declare_public", "load", "open_shards", "read_for", "say_skipped"]
+__all__ = [
+    "TlsFolder",
+    "Workers",
+    "declare_public",
+    "engine_for",
+    "load",
+    "open_shards",
+    "read_for",
+    "say_skipped",
+    "show_shards",
+]
+
+Workers = Annotated[
+    str | None,
+    typer.Option(
+        help="For a folder of shards: how many worker processes of this machine (extra: scale), or the address of a "
+        "Dask scheduler, tls://host:port."
+    ),
+]
+TlsFolder = Annotated[
+    Path | None, typer.Option("--tls", help="Folder with ca.pem, cert.pem and key.pem for a scheduler.")
+]
+_HERE = ("127.0.0.1", "::1", "localhost")
 
 
 def load(
@@ -99,3 +130,107 @@ def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
         return corpus
     declared = corpus.word_origin.public_by(f"--vocabulary-is-public of discreet {command}")
     return corpus.with_word_origin(declared)
+
+
+@contextmanager
+def engine_for(workers: str | None, tls: Path | None, *, sharded: bool) -> Generator["Engine | None"]:
+    """Give an engine, and close what was opened for it; None where threads of this process do.
+
+    Raises
+    ------
+    ParameterError
+        Where options do not go together, or the cluster is elsewhere and could be listened to: the sums that travel
+        are exact, so they are as private as the text until they are noised.
+    EngineError
+        Where Dask is not installed, or the scheduler does not answer.
+    """
+    number = int(workers) if workers is not None and workers.isascii() and workers.isdigit() else None
+    if tls is not None and (workers is None or number is not None):
+        raise ParameterError("--tls is for a cluster; name its scheduler: --workers tls://host:port.")
+    if workers is None:
+        yield None
+        return
+    if number == 0:
+        raise ParameterError("--workers must be at least 1, or the address of a scheduler.")
+    if not sharded:
+        raise ParameterError(
+            "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "
+            "that folder."
+        )
+    distributed = _distributed()
+    if number is not None:
+        how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+        with ExitStack() as opened:
+            yield _engine(
+                _start(distributed, opened, n_workers=number, threads_per_worker=1, memory_limit=0, **how)
+            )
+        return
+    with _connect(distributed, workers, tls) as client:
+        yield _engine(client)
+
+
+def show_shards(
+    engine: "Engine | None", threads: int | None, callback: Callback, *, sharded: bool
+) -> "Engine | None":
+    """Return who goes through the shards, threads of this process by default, and have it tell how far a pass is."""
+    from discreet.engines import DaskEngine, ProcessEngine
+
+    if isinstance(engine, DaskEngine):
+        engine.callback = callback
+    return ProcessEngine(threads, callback=callback) if engine is None and sharded else engine
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        distributed = None
+    if distributed is None:
+        raise EngineError("--workers need Dask: pip install 'discreet[scale]'.")
+    return distributed
+
+
+def _start(distributed: Any, opened: ExitStack, **how: Any) -> Any:
+    """Start worker processes, which end with ``opened``, and return a client."""
+    try:
+        cluster = opened.enter_context(distributed.LocalCluster(**how))
+        return opened.enter_context(distributed.Client(cluster))
+    except Exception as error:  # a worker that was killed, no memory, no process or port to be had
+        fault = type(error).__name__
+    raise EngineError(
+        f"the worker processes did not start ({fault}); run it again, with fewer --workers where memory is short, or "
+        "without."
+    )
+
+
+def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
+    address = urlsplit(scheduler)
+    if address.scheme not in ("tls", "tcp") or not address.hostname or not address.port:
+        raise ParameterError(f"--workers must be a number or tls://host:port, but is {scheduler!r}.")
+    if address.scheme == "tcp" and address.hostname not in _HERE:
+        raise ParameterError(
+            "--workers: exact sums of the private text travel to it, so a cluster on other machines needs TLS: "
+            "tls://host:port and --tls with its certificates."
+        )
+    security = None
+    if tls is not None:
+        ca, certificate, key = (str(tls / f"{name}.pem") for name in ("ca", "cert", "key"))
+        absent = [file for file in (ca, certificate, key) if not Path(file).is_file()]
+        if absent:
+            raise ParameterError(f"--tls: {absent[0]} does not exist; the folder must hold ca, cert and key.")
+        security = distributed.Security(
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+        )
+    try:
+        return distributed.Client(scheduler, security=security, timeout=10)
+    except Exception as error:
+        fault = type(error).__name__
+    raise EngineError(
+        f"the scheduler at {scheduler} does not answer ({fault}); is it running, and does it use TLS?"
+    )
+
+
+def _engine(client: Any) -> "Engine":
+    from discreet.engines import DaskEngine
+
+    return DaskEngine(client)

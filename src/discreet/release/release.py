@@ -30,8 +30,8 @@ from discreet._base.arrays import COUNT_ITS_WORDS, in_order, known_words
 from discreet._base.display import first_words, frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import kind_of
-from discreet.errors import CorpusError, ReleaseError
+from discreet._base.validate import kind_of, shown
+from discreet.errors import CorpusError, Parameter, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
@@ -297,8 +297,63 @@ class Release(Promised):
         return _release_html(self)
 
     def to_frame(self, n: int | None = None) -> Any:
-        """Return the first n words of each topic, or all, as a frame: topic, name, rank, word, probability, noise."""
-        return frame(topic_columns(self, n))
+        """Return a frame with one row a topic; or with one row a word, of the first ``n`` words of each topic.
+
+        Parameters
+        ----------
+        n : int, optional
+            Words of each topic. By default one row a topic, from the heaviest: topic, name, share, words.
+
+        Returns
+        -------
+        frame of pandas, else of polars, else a table of pyarrow
+            Where a release may not leave, a column ``label`` says so.
+        """
+        if n is not None:
+            return frame(topic_columns(self, n))
+        weight = self.topic_weight
+        order = np.arange(len(self.topic_word)) if weight is None else np.argsort(-weight, kind="stable")
+        words = self.top_words(10)
+        columns: dict[str, list[Any]] = {
+            "topic": order.tolist(),
+            "name": [self.topic_names[topic] for topic in order],
+            **({} if weight is None else {"share": weight[order].tolist()}),
+            "words": [" ".join(words[topic]) for topic in order],
+        }
+        return frame(columns | ({} if self.may_leave else {"label": [self.determinism] * len(order)}))
+
+    def similar_words(self, word: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words that stand in the same topics as a word, the most alike first; costs nothing.
+
+        Parameters
+        ----------
+        word : str
+            One of the vocabulary.
+        n : int, default 10
+
+        Returns
+        -------
+        list of (str, float)
+            Words, and from 0 to 1 how alike the topics are that use them: the Bhattacharyya coefficient of p(k | w),
+            which is 1 less the square of Hellinger's distance.
+
+        Raises
+        ------
+        ParameterError
+            Where the release does not know the word.
+        """
+        if word not in self.vocabulary:
+            raise ParameterError(
+                Parameter("word"),
+                f" must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of them.",
+            )
+        weight = np.ones(len(self.topic_word)) if self.topic_weight is None else self.topic_weight
+        topic_of_word = np.sqrt((weight[:, None] * self.topic_word).T)
+        topic_of_word /= np.maximum(np.linalg.norm(topic_of_word, axis=1, keepdims=True), 1e-300)
+        own = self.vocabulary.index(word)
+        alike = topic_of_word @ topic_of_word[own]
+        nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
+        return [(self.vocabulary[place], float(min(alike[place], 1.0))) for place in nearest]
 
     def __reduce__(self) -> Any:
         content = _content(self)

@@ -79,7 +79,7 @@ def write_csv(
 def to_frame(release: Release, *, n_words: int | None = None) -> Any:
     """Return the words of each topic as a data frame of pandas, or polars, or pyarrow, whichever is installed.
 
-    The same as :meth:`~discreet.Release.to_frame`, with the columns of :func:`write_csv` and others.
+    The same as :meth:`~discreet.Release.to_frame` of so many words, with the columns of :func:`write_csv` and others.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def to_frame(release: Release, *, n_words: int | None = None) -> Any:
     n_words : int, optional
         Words of each topic; all of them by default.
     """
-    return release.to_frame(_checked(n_words))
+    return release.to_frame(_checked(n_words) or len(release.vocabulary))
 
 
 def to_gensim(release: Release) -> Any:

@@ -153,7 +153,7 @@ def share_topics(
     Parameters
     ----------
     texts : list of str, path, data frame or Corpus
-        As for :func:`~discreet.fit_topics`, as are ``text``, ``person`` and ``persons``.
+        As for :func:`~discreet.fit_topics`.
     topics : Release, mapping or pair
         A release, or what :func:`bring_topics` takes.
     epsilon, delta : float, delta 1e-6 by default
@@ -162,6 +162,10 @@ def share_topics(
         Group of each text; by default all are in one.
     groups : sequence of str, optional
         The public list of groups, where ``by`` is given.
+    text, person : str, optional
+        Of a file or frame: the column of the text, and the one that says whose it is.
+    persons : array-like of shape (n_documents,), optional
+        Person of each text, where no column says it. Where persons are known, each of them is protected.
     ledger : Ledger, optional
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".

@@ -52,7 +52,6 @@ def collect(
     rate: Annotated[
         float, typer.Option(min=0, help="Reports a second of one token or address at most; 0: no limit.")
     ] = 10_000.0,
-    most_reports: Annotated[int, typer.Option(min=1, help="Reports in one request at most.")] = 10_000,
     most_words: Annotated[
         int | None,
         typer.Option(
@@ -136,7 +135,6 @@ def collect(
             kept,
             admission=admission,
             rate=rate,
-            most_reports=most_reports,
             most_words=most_words,
             origins=tuple(origin or ()),
             names=names,

@@ -9,10 +9,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import (
-    Epsilon,
     NewFolder,
     Quiet,
-    Seed,
     check_output_file,
     check_output_folder,
 )
@@ -28,8 +26,6 @@ TOKEN_PATTERN = r"[a-z]{3,}"
 def demo(
     out: NewFolder = Path("model"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("report.html"),
-    epsilon: Epsilon = 4.0,
-    seed: Seed = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a private model of the paragraphs of all State of the Union addresses."""
@@ -38,7 +34,7 @@ def demo(
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, option="--report")
+    check_output_file(report, option="--report", force=None)
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
@@ -46,11 +42,10 @@ def demo(
     with progress(quiet=quiet) as callback:
         release = fit_topics(
             texts,
-            epsilon=epsilon,
+            epsilon=4.0,
             n_topics=20,
             vocabulary_share=0.2,
             token_pattern=TOKEN_PATTERN,
-            random_state=seed,
             n_jobs=-1,
             callback=callback,
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.engine import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.ledgers import check_release_file, name_of_unit, open_ledger, save_with_card
 from discreet.cli.options import (
     NOTHING_SAID,
@@ -40,6 +39,7 @@ from discreet.cli.options import (
     today,
     with_details,
 )
+from discreet.cli.reading import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.shares import (
     End,
     Every,
@@ -429,13 +429,7 @@ def _words(documents: "discreet.corpus.Corpus", vocabulary: Path | None, setting
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
     said = f"Words: chosen privately from {source}, with {settings.get('vocabulary_share', 0.25):g} of epsilon{flag}."
-    few = settings["n_topics"]
-    if few < 2 or settings.get("allow_unlearnable"):
-        return said
-    return (
-        f"{said} Where fewer than {few:,} pass, which only the choice can tell, no topics are trained, and its cost "
-        f"stays booked; `discreet budget --epsilon {settings['epsilon']:g}` says how many must share a word."
-    )
+    return f"{said} Where they are fewer than the topics, none are trained, at the whole cost; see `discreet check`."
 
 
 def _open_ledger(

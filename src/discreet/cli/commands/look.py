@@ -112,7 +112,6 @@ def compare(
     first: Annotated[Path, typer.Argument(help="Folder of a saved release, usually the earlier one.")],
     second: Annotated[Path, typer.Argument(help="Folder of the other.")],
     out: PageFile = None,
-    force: Force = False,
 ) -> None:
     """Match the topics of two releases; say what grew, what vanished, and what noise alone explains.
 
@@ -123,7 +122,7 @@ def compare(
     from discreet.report import comparison
 
     if out is not None:
-        check_output_file(out, (".html",), force=force)
+        check_output_file(out, (".html",), force=None)
     found = comparison.compare(Release.load(first), Release.load(second))
     if out is not None:
         short = (first.absolute().name, second.absolute().name)

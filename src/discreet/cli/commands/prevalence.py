@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.engine import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit, open_ledger, save_with_card
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
@@ -26,6 +25,7 @@ from discreet.cli.options import (
     today,
     with_details,
 )
+from discreet.cli.reading import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.shares import (
     End,
     Every,

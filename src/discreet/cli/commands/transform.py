@@ -12,7 +12,6 @@ import typer
 from numpy.typing import NDArray
 
 from discreet._base.files import write_file
-from discreet.cli.engine import TlsFolder, Workers, engine_for
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
@@ -24,6 +23,7 @@ from discreet.cli.options import (
     check_output_file,
     reads_texts,
 )
+from discreet.cli.reading import TlsFolder, Workers, engine_for
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:

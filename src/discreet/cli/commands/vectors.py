@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Force, check_output_file
+from discreet.cli.options import check_output_file
 
 __all__ = ["vectors"]
 
@@ -17,7 +17,6 @@ def vectors(
     ],
     words: Annotated[Path, typer.Option(help="Public list of the words to keep, one per line.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz.")],
-    force: Force = False,
 ) -> None:
     """Cut public word vectors down to a list of words.
 
@@ -28,7 +27,7 @@ def vectors(
     from discreet.corpus import load_vocabulary, match_vectors, write_vectors
     from discreet.corpus.word_vectors import file_digest
 
-    check_output_file(out, (".npz",), force=force)
+    check_output_file(out, (".npz",), force=None)
     listed = load_vocabulary(words)
     found = match_vectors(source, listed)
     write_vectors(out, listed, found)
