@@ -66,7 +66,7 @@ def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_
     assert Release.load("same").vocabulary == model.vocabulary
     assert "nothing changed" in Release.load("same").review
     text = text.replace("# drop word okafor\n", "drop word okafor\n")
-    text += "rename word ward round = rounds\nname topic 4 = Sea\nmerge topics 0 2\ndrop topic 3\n"
+    text += "rename word ward round = rounds\nname topic 5 = Sea\nmerge topics 1 3\ndrop topic 4\n"
     path.write_text(text)
     assert run("review model --edits edits.txt --by R --out done".split()) == 0
     done = Release.load("done")
@@ -81,14 +81,14 @@ def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_
 def test_the_questions_give_the_same_as_a_file(model, monkeypatch, capsys):
     first = [entry for entry in listed(capsys) if entry["word"] in WORDS[:2]]
     places = " ".join(str(entry["place"]) for entry in first)
-    answers = f"{places}\n99999\nq\nname topic 0 = Wards\nnonsense\n\nJane\nout\n"
+    answers = f"{places}\n99999\nq\nname topic 1 = Wards\nname topic 0 = None\nnonsense\n\nJane\nout\n"
     monkeypatch.setattr("sys.stdin", Terminal(answers))
     assert run(["review", "model"]) == 0
     made = Release.load("out")
     assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first}
     assert made.topic_names[0] == "Wards"
     assert "reviewed by Jane" in made.review
-    assert capsys.readouterr().err.count("not understood") == 2
+    assert capsys.readouterr().err.count("not understood") == 3
 
 
 def listed(capsys):
@@ -242,7 +242,7 @@ def test_words_of_several_scripts_and_look_alikes_of_listed_names_are_suspicious
 def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     release(words=WORDS + PLAIN).save("model")
-    (tmp_path / "edits.txt").write_text(f"name topic 0 = {EVIL}\nrename word okafor = {EVIL}\n", "utf-8")
+    (tmp_path / "edits.txt").write_text(f"name topic 1 = {EVIL}\nrename word okafor = {EVIL}\n", "utf-8")
     (tmp_path / "names.txt").write_text(f"{EVIL}\n", "utf-8")
     call = ["review", "model", "--edits", "edits.txt", "--out", "reviewed", "--report", "r.html"]
     assert run([*call, "--by", EVIL, "--about", f"title={EVIL}", "--note", EVIL]) == 0

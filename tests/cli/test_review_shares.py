@@ -74,7 +74,7 @@ def test_a_removed_word_stands_in_no_file_that_the_review_wrote(fitted):
 
 def test_names_merges_and_removals_reach_the_right_columns(fitted):
     (fitted / "edits.txt").write_text(
-        "name topic 2 = Meals\nmerge topics 0 2\ndrop topic 1\nrename word tea = drinks\n"
+        "name topic 3 = Meals\nmerge topics 1 3\ndrop topic 2\nrename word tea = drinks\n"
     )
     assert (
         run("review topics --edits edits.txt --by R --shares wards.json --shares-out new.json".split()) == 0
@@ -88,7 +88,7 @@ def test_names_merges_and_removals_reach_the_right_columns(fitted):
 
 
 @pytest.mark.parametrize(
-    "edit", ["rename word okafor = doctor", "drop word okafor", "merge topics 0 2", "drop topic 1"]
+    "edit", ["rename word okafor = doctor", "drop word okafor", "merge topics 1 3", "drop topic 2"]
 )
 def test_no_file_that_the_review_wrote_holds_a_digest_of_the_words_before(fitted, edit):
     (fitted / "edits.txt").write_text(edit)
@@ -129,8 +129,10 @@ def test_shares_know_renamed_topics_again_and_no_others(fitted):
 def test_places_are_where_the_release_puts_topics(merged, gone):
     rows = np.random.default_rng(0).dirichlet(np.ones(20), 7)
     release = Release(rows, [f"w{i}" for i in range(20)], Ledger(1, 1e-6))
-    lines = [f"name topic {topic} = T{topic}" for topic in range(7)]
-    lines += [f"merge topics {a} {b}" for a, b in merged] + [f"drop topic {topic}" for topic in gone]
+    lines = [f"name topic {topic + 1} = T{topic}" for topic in range(7)]
+    lines += [f"merge topics {a + 1} {b + 1}" for a, b in merged] + [
+        f"drop topic {topic + 1}" for topic in gone
+    ]
     edits = parse(lines)
     names = apply(release, edits).topic_names
     for topic, place in enumerate(places(7, edits)):

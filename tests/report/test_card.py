@@ -39,7 +39,7 @@ def test_the_card_says_it_all():
         "# 5 x 60, rows sum to 1",
     ]:
         assert part in card, part
-    for topic, words in enumerate(made.top_words(10)):
+    for topic, words in enumerate(made.top_words(10), 1):
         assert f"\n{topic}. {', '.join(words)}\n" in card
     assert "| words | not stated: ask whoever made this where they come from |" in release().card()
     said = {"words": "public", "words_declared_by": "Jane | <b>Roe</b>"}
@@ -95,7 +95,7 @@ def test_numbers_that_are_one_and_numbers_that_are_missing():
     card = made.card()
     assert "1 topic, 1 word\n" in card
     assert "| number of documents | not released |" in card
-    assert "The 1 most probable words of each" in card or "0. word" in card
+    assert "The 1 most probable words of each" in card or "1. word" in card
 
 
 def unescaped(card):

@@ -160,7 +160,7 @@ def print_topics(
         before = [f"{one}: " for one in share] if narrow else []
         called = "(mostly noise) " if noisy[topic] else "" if name is None else f"{shown(name)}: "
         told = "".join([*before, called, apart.join(map(shown, words[topic]))])
-        table.add_row(str(topic), *(share if not narrow else ()), escape(told))
+        table.add_row(str(topic + 1), *(share if not narrow else ()), escape(told))
     out.print(table)
     if told := noise_told(release):
         out.print(f"{told}: fewer topics, more epsilon or more texts would help.", markup=False)
@@ -176,7 +176,7 @@ def print_comparison(found: "Comparison", out: Console) -> None:
     for pair in found.pairs:
         shares = [f"{100 * share:.1f} %" if share is not None else "" for share in (pair.before, pair.after)]
         clear = "yes" if pair.clear else ""
-        table.add_row(str(pair.first), str(pair.second), *shares, clear, escape(of_b[pair.second]))
+        table.add_row(str(pair.first + 1), str(pair.second + 1), *shares, clear, escape(of_b[pair.second]))
     out.print(table)
     out.print()
     for sentence in found.in_words():

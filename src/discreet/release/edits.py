@@ -11,7 +11,8 @@ Removed words are removed: their number is written down, they are not. The relea
 
 A reviewer's edits as a plain text file
 =======================================
-One a line, topics by the numbers of the release that was reviewed.
+One a line, topics by their numbers in the release that was reviewed, counted from 1 as people do and pages show them;
+in Python they are counted from 0.
 
 ``drop word WORD``, ``rename word OLD = NEW``, ``name topic 3 = NAME``, ``merge topics 2 5``, ``drop topic 7``. Empty
 lines and lines that begin with # say nothing. A word that cannot stand in a line as it is, stands there as in
@@ -368,7 +369,7 @@ def apply(release: "Release", edits: EditList) -> "Release":
         release = release.with_topic_names(edits.named)
     n_topics = len(release.topic_word)
     if both := sorted({topic for group in edits.merged for topic in group} & set(edits.topics)):
-        raise ReleaseError(f"topic {both[0]} is to be both merged and removed; choose one.")
+        raise ReleaseError(f"topic {both[0] + 1} (from 1) is to be both merged and removed; choose one.")
     if edits.merged:
         release = release.merge_topics(*edits.merged)
     if edits.topics:
@@ -417,13 +418,17 @@ def _read(text: str, edits: EditList) -> None:
         if (verb, thing) == ("rename", "word"):
             edits.renamed[from_line(old.strip())] = from_line(new.strip())
         elif (verb, thing) == ("name", "topic"):
-            edits.named[int(old)] = new.strip()
+            edits.named[_numbers(old.strip())[0]] = new.strip()
         else:
             raise ValueError
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in re.split(r"[\s,]+", text)]
+    """Read topics as people count them, from 1, as Python does, from 0."""
+    found = [int(number) - 1 for number in re.split(r"[\s,]+", text)]
+    if min(found) < 0:
+        raise ValueError
+    return found
 
 
 _NAMED_BY = 3

@@ -125,7 +125,9 @@ def card(release: Release) -> str:
     ]
     listed = [
         f"{topic}. {_called(name)}{', '.join(plain(shown(word)) for word in top)}"
-        for topic, (name, top) in enumerate(zip(release.topic_names, release.top_words(_WORDS), strict=True))
+        for topic, (name, top) in enumerate(
+            zip(release.topic_names, release.top_words(_WORDS), strict=True), 1
+        )
     ]
     title = release.details.get("title")
     size = f"{many(topics, 'topic')}, {many(words, 'word')}"
@@ -246,7 +248,7 @@ def prevalence_card(release: PrevalenceRelease) -> str:
     title = release.details.get("title")
     what = f"Shares of {topics} in {groups}"
     heading = what if title is None else f"{plain(title)}\n\n{what}"
-    called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics)]
+    called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics, 1)]
     return f"""# {heading}
 
 {warning(release, "Count again")}{_guarantee(release)}

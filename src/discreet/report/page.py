@@ -559,7 +559,7 @@ def release_html(release: Release) -> str:
     ]
     rows = [
         (
-            str(topic),
+            str(topic + 1),
             "" if weight is None else f"{100 * weight[topic]:.1f} %",
             *([names[topic]] if any(names) else []),
             " ".join(map(shown, first[topic])),

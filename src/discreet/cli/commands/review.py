@@ -200,7 +200,9 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     table.add_column("why", overflow="fold")
     table.add_column("first words of topic", overflow="fold")
     for number, suspect in enumerate(suspects[start : start + n_words], start + 1):
-        topics = ", ".join(map(str, suspect.topics[:6])) + (" ..." if len(suspect.topics) > 6 else "")
+        topics = ", ".join(str(topic + 1) for topic in suspect.topics[:6]) + (
+            " ..." if len(suspect.topics) > 6 else ""
+        )
         table.add_row(str(number), escape(shown(suspect.word)), ", ".join(suspect.reasons), topics)
     say.print(table)
 
@@ -269,9 +271,10 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
         f"# {len(suspects)} word{'s' * (len(suspects) != 1)} to look at, the most suspicious first",
     ]
     for suspect in suspects:
-        where = f" (topic {', '.join(map(str, suspect.topics[:6]))})" if suspect.topics else ""
+        numbers = ", ".join(str(topic + 1) for topic in suspect.topics[:6])
+        where = f" (topic {numbers})" if suspect.topics else ""
         lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {word_in_line(suspect.word)}"]
     lines += ["", "# topics, by their first words"]
-    for topic, top in enumerate(release.top_words(6)):
+    for topic, top in enumerate(release.top_words(6), 1):
         lines.append(f"# name topic {topic} = {printable(', '.join(top))}")
     return "\n".join(lines) + "\n"
