@@ -406,17 +406,9 @@ def with_vectors(bench, epsilon, algorithm):
     script.Lines(bench.copy, split, bench.key["corpus"]).add(epsilon, algorithm, 0, topics)
 
 
-@makes("word_vectors/plan.csv", corpus="kos", epsilon="0.5", algorithm="PrivateLDA", seed="0")
-def word_vectors_plan(bench):
-    with_vectors(bench, 0.5, "PrivateLDA")
-
-
-@makes("word_vectors/results.csv", corpus="pheme", epsilon="0.5", algorithm="unigram alone", seed="0")
+@makes("word_vectors/results.csv", corpus="kos", epsilon="0.5", algorithm="PrivateLDA", seed="0")
 def word_vectors_results(bench):
-    script = bench.script()
-    split = script.load("pheme", 2000)
-    topics = script.private_topics(split, "unigram alone", 0.5, 0, None)
-    script.Lines(bench.copy, split, "pheme").add(0.5, "unigram alone", 0, topics)
+    with_vectors(bench, 0.5, "PrivateLDA")
 
 
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
