@@ -42,7 +42,6 @@ NOT_OF_ROWS = {
         "FederatedLDA", "GibbsLDA", "HybridGibbsLDA", "LocalLDA", "PrivateLDA",
         "PrivateSVILDA", "Release", "StreamingLocalLDA", "VariationalLDA", "WholeDocumentLDA",
     ]},
-    "ClassificationReport": "how many labels there are",
     "Corpus.split": "the unit that is not torn apart",
     "Release.with_review": "who looked at it",
 }  # fmt: skip
