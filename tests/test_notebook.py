@@ -4,6 +4,7 @@ import html.parser
 import inspect
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -39,7 +40,8 @@ class Tags(html.parser.HTMLParser):
 def shown(thing):
     page = thing._repr_html_()
     tags = Tags(page)
-    assert tags.seen <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+    drawn = {"svg", "g", "title", "circle", "text"}
+    assert tags.seen <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", *drawn}
     return " ".join(" ".join(tags.text).split())
 
 
@@ -214,6 +216,20 @@ def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
         )
         assert ("training rounds" in done.stderr) == expected
         assert done.stdout == ""
+
+
+def test_a_release_draws_its_map_without_script_or_style_sheet():
+    made = release(n_topics=5)
+    shown = made._repr_html_()
+    drawing = shown[shown.index("<svg") : shown.index("</svg>")]
+    assert drawing.count("<circle") == 5
+    assert [int(number) for number in re.findall(r">(\d+)</text>", drawing)] == [1, 2, 3, 4, 5]
+    assert ", ".join(made.top_words(3)[0]) in drawing
+    assert not re.search("script|style>|class=|href", drawing)
+    assert (
+        "<svg" not in release(epsilon=float("inf"))._repr_html_()
+    )  # whose words are shown where they are asked for
+    assert Tags(release(words=HOSTILE)._repr_html_()).seen & {"script", "img", "b"} == set()
 
 
 def test_similar_words_stand_in_the_same_topics():

@@ -52,7 +52,7 @@ from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report import svg as topic_map
-from discreet.report.svg import similarity_svg
+from discreet.report.svg import map_svg, similarity_svg
 from discreet.report.wording import (
     NOT_REVIEWED,
     because,
@@ -540,6 +540,8 @@ def _percent(share: float) -> str:
 
 
 _WORDS = 8
+#: Topics that a map in a notebook has room for.
+_DRAWN = 60
 #: In the place of the words of a model without privacy: a notebook is saved with what it shows.
 ASK = "not private: top_words() tells them"
 
@@ -578,11 +580,14 @@ def release_html(release: Release) -> str:
         *((details.DETAILS[name], text) for name, text in release.details.items() if name != "title"),
     ]
     title = release.details.get("title", "Release")
-    return facts_html(
-        f"{title}: {topics} topics, {words} words",
-        facts,
-        table_html(head, rows),
-    )
+    drawn: list[str] = []
+    if private and 1 < topics <= _DRAWN:
+        labels = [
+            "" if noise else shown(name or ", ".join(first[topic][:3]))
+            for topic, (name, noise) in enumerate(zip(release.topic_names, noisy.tolist(), strict=True))
+        ]
+        drawn = [map_svg(release.topic_word, weight, labels, range(1, topics + 1))]
+    return facts_html(f"{title}: {topics} topics, {words} words", facts, *drawn, table_html(head, rows))
 
 
 def numbers_html(release: NumbersRelease) -> str:

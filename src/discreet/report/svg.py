@@ -129,6 +129,39 @@ def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[st
     ]
 
 
+def map_svg(
+    topic_word: Floats, topic_weight: Floats | None, labels: Sequence[str], numbers: Sequence[int]
+) -> str:
+    """Return the map of topics as one drawing without script or style sheet, for a notebook; dark or light as the page.
+
+    Parameters
+    ----------
+    topic_word, topic_weight, labels
+        As for :func:`lay_out`; a topic with an empty label is drawn with a broken line.
+    numbers : sequence of int of length n_topics
+        What stands in the circles.
+    """
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" style="max-width:100%" role="img" '
+        'aria-label="Map of topics: the nearer, the more alike" font-family="sans-serif" text-anchor="middle">'
+    ]
+    drawn = lay_out(topic_word, topic_weight, labels)
+    for circle, label, number in zip(drawn, labels, numbers, strict=True):
+        line = "" if label else ' stroke-dasharray="4 4"'
+        parts.append(
+            f'<g><title>{escape(label or "mostly noise")}</title><circle cx="{circle.x}" cy="{circle.y}" '
+            f'r="{circle.radius}" fill="#4c78a8" fill-opacity=".25" stroke="#4c78a8"{line}/><text x="{circle.x}" '
+            f'y="{circle.y}" dy=".35em" fill="currentColor" font-size="{_FONT}">{number}</text>'
+        )
+        if label and not circle.crowded:
+            parts.append(
+                f'<text x="{circle.label_x}" y="{circle.label_y}" dy=".35em" fill="currentColor" '
+                f'font-size="{_FONT}">{escape(label)}</text>'
+            )
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
+
+
 def _fit(points: Floats) -> Floats:
     """Turn, move and scale points into the drawing, both axes alike; distances fix no direction."""
     room = np.array([WIDTH, HEIGHT]) - 2 * _MARGIN
