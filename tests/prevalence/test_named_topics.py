@@ -1,9 +1,15 @@
 """Names that a review gave to topics stand in shares, their page and their card."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 from tests.prevalence.test_estimator import RELEASE, WARDS, X
+from tests.prevalence.test_page import release as counted
+from tests.report.test_noisy_topics import with_noise_topics
 
 from discreet import TopicPrevalence
+from discreet.release.edits import names_of
 from discreet.release.prevalence import PrevalenceRelease
 
 
@@ -19,6 +25,20 @@ def test_names_of_topics_are_those_of_the_review(tmp_path):
     assert again.topics == shares.release_.topics
     assert "Night &lt;ward&gt;" in again.to_html()
     assert "Night" in again.card()
+
+
+def test_topics_of_noise_are_called_that_and_stand_last():
+    made, truth = with_noise_topics(word_weight=None)
+    names = names_of(made.with_topic_names({truth.index(True): "Wards"}))
+    assert [name.startswith("mostly noise: ") for name in names] == truth
+    assert names[truth.index(True)] == "mostly noise: Wards"
+    shares = replace_topics(names)
+    charts = re.findall(r'<figure id="topic-(\d+)"( class="noisy")?>', shares.to_html())
+    assert [bool(noisy) for _, noisy in charts] == sorted(truth)
+
+
+def replace_topics(names):
+    return replace(counted(np.full((2, len(names)), 1 / len(names))), topics=names)
 
 
 def test_shares_of_reviewed_topics_say_so_and_whom_to_ask():

@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base.lazy import later
 from discreet._base.validate import is_whole, kind_of
 from discreet.errors import ReleaseError
 from discreet.release.details import (
@@ -80,6 +81,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+_mostly_noise = later("discreet.report.wording", "mostly_noise")
 #: A topic must keep this share of itself, or what is left of it means nothing.
 _LEAST_KEPT = 1e-9
 #: Settings that are about all words that were chosen.
@@ -437,9 +439,9 @@ _NO_MARK = "topics edited in review"
 
 
 def names_of(topics: "Release") -> tuple[str, ...]:
-    """Return what to call each topic: the name that a review gave it, or its most probable words."""
-    words = topics.top_words(_NAMED_BY)
-    return tuple(name or " ".join(own) for name, own in zip(topics.topic_names, words, strict=True))
+    """Return what to call each topic: the name that a review gave it, or its first words; and whether it is noise."""
+    called = zip(topics.topic_names, topics.top_words(_NAMED_BY), _mostly_noise(topics).tolist(), strict=True)
+    return tuple(f"{'mostly noise: ' * noise}{name or ' '.join(own)}" for name, own, noise in called)
 
 
 def reviewed_shares(
