@@ -30,6 +30,17 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
         asked, errors = [], []
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
+        for asked_for, answer in {
+            "GDPR": "data-protection.html",
+            "dataframe": "corpora.html",
+            "--person": "choosing.html",
+        }.items():
+            page.goto((site / "concepts" / "index.html").as_uri())
+            page.keyboard.press("f")
+            page.keyboard.type(asked_for)
+            first = page.locator(".md-search-result__link").first
+            first.wait_for(timeout=20_000)
+            assert answer in first.get_attribute("href")
         page.goto((site / "concepts" / "index.html").as_uri())
         page.keyboard.press("f")
         page.keyboard.type("PrivateCountVectorizer")
