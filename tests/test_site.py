@@ -43,12 +43,13 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             assert answer in first.get_attribute("href")
         page.goto((site / "concepts" / "index.html").as_uri())
         page.keyboard.press("f")
-        page.keyboard.type("PrivateCountVectorizer")
-        found = page.locator(".md-search-result__link[href*='/reference/discreet.html']").first
+        page.keyboard.type("PrivateLDA")
+        found = page.locator(".md-search-result__link").first
         found.wait_for(timeout=20_000)
+        assert "/reference/discreet.PrivateLDA.html" in found.get_attribute("href")
         found.click()
-        page.wait_for_url("**/reference/discreet.html*")
-        assert page.locator("h3[id='discreet.PrivateCountVectorizer']").count() == 1
+        page.wait_for_url("**/reference/discreet.PrivateLDA.html*")
+        assert page.locator("[id='discreet.PrivateLDA']").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         browser.close()
     assert not errors
@@ -64,3 +65,19 @@ def test_the_page_of_errors_finds_its_styles_beside_it(site):
     page = (site / "404.html").read_text()
     assert 'href="./assets/' in page
     assert not re.search(r'(?:href|src)="/|"base": ?"/"', page)
+
+
+def test_a_block_of_a_terminal_is_copied_without_prompt_and_answer(site):
+    page = (site / "tutorial" / "hospital.html").read_text()
+    copied = re.findall(r'<div data-copy="([^"]*)" class="language-console', page)
+    assert len(copied) >= 5
+    assert copied[1].startswith("discreet budget --epsilon 2")
+    assert not [one for one in copied if "$ " in one or "%  " in one]
+
+
+def test_each_name_has_a_page_of_its_own_and_its_room_lists_it(site):
+    room = (site / "reference" / "discreet.html").read_text()
+    for name in ("fit_topics", "PrivateLDA", "Release"):
+        assert f'href="discreet.{name}.html"' in room
+        assert f'id="discreet.{name}"' in (site / "reference" / f"discreet.{name}.html").read_text()
+    assert len(room) < 100_000

@@ -1,11 +1,14 @@
-"""For the site: files of the repository that pages link to, outside ``docs/``, are copied into it."""
+"""For the site: what pages link to outside ``docs/`` is copied into it, and each public name has a page of its own."""
 
 import posixpath
 import re
 import shutil
+from functools import cache
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
@@ -34,9 +37,41 @@ def on_files(files: Any, config: Any) -> Any:
             path = outside(page, link[1])
             if path and path not in wanted and (ROOT / path).is_file():
                 wanted.add(path)
+    for page in [page for page in files.documentation_pages() if page.src_uri.startswith("reference/")]:
+        for path in ENTRY.findall(page.content_string):
+            name, home = path.rpartition(".")[2], page.src_uri.partition("/")[2]
+            text = f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n::: {path}\n\nNext: [its room]({home})\n"
+            files.append(File.generated(config, f"reference/{path}.md", content=text))
     for path in sorted(wanted):
         files.append(File.generated(config, in_site(path), abs_src_path=str(ROOT / path)))
     return files
+
+
+ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
+
+
+@cache
+def package() -> Any:
+    return griffe.load("discreet", search_paths=[str(ROOT / "src")], docstring_parser="numpy")
+
+
+def listed(path: str) -> str:
+    """Return the line of a name in the list of its room: what it is called, and its first sentence."""
+    member = package()[path.removeprefix("discreet.")]
+    text = (member.final_target if member.is_alias else member).docstring
+    first = (
+        re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text.value.split("\n\n")[0].replace("\n", " ")) if text else ""
+    )
+    return f"| [`{path.rpartition('.')[2]}`]({path}.md) | {first.replace('|', chr(92) + '|')} |"
+
+
+def room(markdown: str) -> str:
+    """Let the page of a room list its names, a table where several stand together."""
+
+    def table(found: re.Match[str]) -> str:
+        return "\n".join(["| | |", "| --- | --- |", *map(listed, ENTRY.findall(found[0])), "", ""])
+
+    return re.sub(r"(?:^::: \S+\n*)+", table, markdown, flags=re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -51,7 +86,19 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             return found[0]
         return found[1] + posixpath.relpath(in_site(path), posixpath.dirname(source) or ".") + found[3]
 
-    return LINK.sub(moved, markdown)
+    found = LINK.sub(moved, markdown)
+    return room(found) if source.startswith("reference/") and source.count(".") == 1 else found
+
+
+CONSOLE = re.compile(r'<div class="language-console highlight">(.*?)</div>', re.DOTALL)
+
+
+def commands(block: re.Match[str]) -> str:
+    """Let the button of a terminal's block copy what was typed, without the prompt and without what was answered."""
+    lines = unescape(re.sub(r"<[^>]+>", "", block[1])).split("\n")
+    typed = [line[2:] for before, line in zip(["", *lines], lines, strict=False) if line.startswith("$ ")]
+    told = escape("\n".join(typed)).replace("\n", "&#10;")
+    return block[0].replace("<div ", f'<div data-copy="{told}" ', 1) if typed else block[0]
 
 
 PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
@@ -59,7 +106,7 @@ PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
 
 def on_page_content(html: str, **_: Any) -> str:
     """Let a tap on a picture show it alone: on a phone its words are too small to read."""
-    return PICTURE.sub(r'<a href="\1">\g<0></a>', html)
+    return PICTURE.sub(r'<a href="\1">\g<0></a>', CONSOLE.sub(commands, html))
 
 
 SHIM = "https://unpkg.com/iframe-worker/shim"
