@@ -49,7 +49,7 @@ def draw_shards(folder, documents, words, shard):
 def take(folder, n_documents):
     """Return so many of the documents that were drawn, again and again: links to their shards, and a manifest."""
     from discreet.corpus import ShardedCorpus
-    from discreet.corpus.shards.manifest import write_manifest
+    from discreet.corpus.shards.shard_file import write_manifest
 
     drawn = ShardedCorpus(folder / "shards").manifest
     target, chosen = folder / str(n_documents), []

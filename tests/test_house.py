@@ -73,7 +73,7 @@ def test_few_modules_call_what_stands_above_them():
         if 'later("discreet.' in file.read_text()
     }
     assert found == {
-        "_base/lazy.py": [("engines.process", "ShardRunner")],
+        "_base/lazy.py": [("engines.engine", "ShardRunner")],
         "release/edits.py": [("report.wording", "mostly_noise")],
         "release/numbers.py": [("report.card", "fit_card"), ("report.page", "numbers_html")],
         "release/prevalence/record.py": [

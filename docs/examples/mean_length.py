@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from discreet._base.validate import SEED, number, rules
-from discreet.central.check_data import check_data
+from discreet.central.base import check_data
 from discreet.privacy import Bound, GaussianMechanism, SecureStream, noise_multiplier_for, sum_rows
 from discreet.release.private_estimator import Plan, PrivateEstimator
 

@@ -36,7 +36,7 @@ from discreet.corpus import read_corpus, write_corpus
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin, choices_of
 from discreet.errors import CorpusError, PrivacyError, SeparateBudgetsWarning
 from discreet.federated.silo import Silo
-from discreet.release.booking import separate_budgets
+from discreet.release import private_estimator as separate_budgets
 
 PUBLIC = ("apple", "lion", "mouse", "zebra")
 TEXTS = ["apple apple"] * 600 + ["apple zebra"] * 301 + ["apple lion"] * 300

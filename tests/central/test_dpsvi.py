@@ -19,7 +19,7 @@ from tests.naive.central_checks import (
 )
 
 from discreet import Ledger
-from discreet.central import dp_svi as dpsvi
+from discreet.central import private_svi_lda as dpsvi
 from discreet.central.sums.units import group_units
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events

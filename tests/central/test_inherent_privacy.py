@@ -11,7 +11,7 @@ from tests.naive import word_level as naive
 
 from discreet import ParameterError
 from discreet.central import inherent_privacy
-from discreet.central.word_level import inherent_loss
+from discreet.central.word_level import cost as inherent_loss
 
 BETA = 0.01
 TINY = 1e-9

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from tests.naive.central_checks import block_corpus, overlap, random_counts
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA, Release
-from discreet.central import dp_svi as dpsvi
+from discreet.central import private_svi_lda as dpsvi
 from discreet.evaluate import completion_perplexity
 from discreet.evaluate import unigram as unigram_model
 from discreet.privacy.noise.stream import SecureStream

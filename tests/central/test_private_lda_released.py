@@ -5,9 +5,9 @@ import pytest
 from tests.naive.central_checks import block_corpus, csr, random_counts
 from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make, recorded_draws
 
-from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
+from discreet.central import private_svi_lda as dpsvi
 from discreet.central.plan import plan
 from discreet.central.sums.em_round import Contribution
 from discreet.corpus.vocabulary import GivenWords, WordOrigin

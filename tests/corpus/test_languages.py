@@ -6,8 +6,7 @@ import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
 from discreet.cli.app import run
-from discreet.corpus import Tokenizer, read_corpus, read_into_shards
-from discreet.corpus.tokens import letters
+from discreet.corpus import Tokenizer, letters, read_corpus, read_into_shards
 from discreet.errors import CorpusError, ParameterError
 
 CHINESE = ["今天天气很好，我们一起去公园散步。", "病人昨天晚上睡不着觉，因为病房里太吵了。"]
@@ -44,14 +43,14 @@ def test_words_stay_whole(text, words):
 
 def test_marks_that_end_words_would_be_caught(monkeypatch):
     # Planted mistake: the pattern of scikit-learn for all texts.
-    monkeypatch.setattr("discreet.corpus.tokens.tokenizer.composed", lambda text: (None, text))
+    monkeypatch.setattr("discreet.corpus.tokenizer.composed", lambda text: (None, text))
     assert Tokenizer()("हिन्दी में") == []
 
 
 def test_long_texts_with_marks_stream(monkeypatch):
     text = "हिन्दी में कई रोगी थे " * 40
     whole = Tokenizer(ngram_range=(1, 2))(text)
-    monkeypatch.setattr("discreet.corpus.tokens.tokenizer._LONG_TEXT", 100)
+    monkeypatch.setattr("discreet.corpus.tokenizer._LONG_TEXT", 100)
     assert sorted(Tokenizer(ngram_range=(1, 2))(text)) == sorted(whole)
 
 

@@ -20,7 +20,7 @@ from discreet.corpus import (
     read_into_shards,
     tokenizer_like,
 )
-from discreet.corpus.tokens import tokenizer as module
+from discreet.corpus import tokenizer as module
 from discreet.errors import CorpusError, ParameterError
 
 PHRASES = ["heart attack", "shortness of breath", "of the heart", "heart attack ward"]

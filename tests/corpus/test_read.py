@@ -12,12 +12,12 @@ from discreet.corpus import (
     TEXT_FORMATS,
     Corpus,
     Tokenizer,
+    counting,
     find_format,
     from_frame,
     read_corpus,
 )
 from discreet.corpus.formats import count_lines
-from discreet.corpus.tokens import counting
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus.read import read_word_origin
 from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, ColumnChoice, WordOrigin
-from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError
 
 CHOICE = ColumnChoice("one that is kept in a file", 1, "5" * 64, seeded=True)

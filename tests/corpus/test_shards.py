@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
-from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.formats import count_lines, records
-from discreet.corpus.shards import counts as shard_counts
-from discreet.corpus.shards import cut, shard_file, spill
-from discreet.corpus.tokens import counting
+from discreet.corpus.shards import shard_file, spill
+from discreet.corpus.shards import spill as cut
+from discreet.corpus.shards import write as shard_counts
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin
 
 WORDS = [f"w{i}" for i in range(300)]

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path):
 
 
 def test_the_library_has_a_list_for_each_language_that_we_name():
-    from discreet.corpus.tokens.stop_words import LANGUAGES
+    from discreet.corpus.stop_words import LANGUAGES
 
     for language in LANGUAGES.values():
         assert len(Tokenizer(stop_words=language).stop_words) > 20, language

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.naive import corpus as naive
 
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, english_stop_words
-from discreet.corpus.tokens import tokenizer as module
-from discreet.corpus.tokens.letters import lower_text
+from discreet.corpus import tokenizer as module
+from discreet.corpus.letters import lower_text
 from discreet.errors import ParameterError
 
 PATTERNS = [

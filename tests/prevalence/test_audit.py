@@ -12,7 +12,7 @@ import pytest
 
 from discreet import Ledger, PrivateFit, Release, TopicPrevalence
 from discreet.audit import distinguish
-from discreet.central.prevalence.statistic import prevalence_sum
+from discreet.central.prevalence.labelled import prevalence_sum
 from discreet.central.private_fit import contributions
 from discreet.privacy import gdp_epsilon, gdp_mu
 from discreet.privacy.bound import BoundedSum

@@ -10,9 +10,8 @@ import pytest
 from tests.prevalence.test_estimator import RELEASE, WARDS, X
 
 from discreet import Ledger, PrivateFit, TopicPrevalence, fit_topics
-from discreet.central.prevalence.groups import grouping
-from discreet.central.prevalence.periods import periods
-from discreet.central.prevalence.placing import place_in_groups, settled
+from discreet.central.prevalence.groups import grouping, periods
+from discreet.central.prevalence.labelled import place_in_groups, settled
 from discreet.errors import CorpusError, DiscreetError, ParameterError, ReleaseError
 from discreet.privacy.accounting import events
 

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from tests.naive import prevalence as naive
 
 from discreet import Corpus, Ledger, PrivateLDA, TopicPrevalence
-from discreet.central.prevalence.groups import cross_names
-from discreet.central.prevalence.periods import periods
-from discreet.central.prevalence.placing import place_in_groups
-from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
+from discreet.central.prevalence.groups import cross_names, periods
+from discreet.central.prevalence.labelled import contribution_bound, place_in_groups, prevalence_sum
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.release.prevalence import PrevalenceRelease
 
@@ -114,7 +112,7 @@ def test_a_person_weighs_one_however_much_they_wrote(m, n_groups):
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):
-    from discreet.central.prevalence import statistic
+    from discreet.central.prevalence import labelled as statistic
 
     rng = np.random.default_rng(5)
     shares, group = rng.dirichlet(np.ones(4), 1000), rng.integers(-1, 3, 1000).astype(np.int32)

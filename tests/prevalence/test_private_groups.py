@@ -8,8 +8,8 @@ from tests.naive import prevalence as naive
 from tests.prevalence.test_estimator import RELEASE, X
 
 from discreet import Ledger, TopicPrevalence
+from discreet.central.prevalence.groups import choose_names, name_choice
 from discreet.central.prevalence.labelled import LabelledDocuments
-from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon
 from discreet.privacy.noise.stream import SecureStream

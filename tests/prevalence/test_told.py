@@ -15,7 +15,7 @@ from tests.prevalence.test_estimator import RELEASE, WARDS, X
 from tests.prevalence.test_page import release
 
 from discreet import Ledger, ParameterError, PrivateFit, PrivateLDA, TopicPrevalence
-from discreet.central.prevalence.call import booked_here
+from discreet.central.prevalence.estimator import booked_here
 from discreet.errors import LargeDeltaWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_of, best_true_positive_rate, percent

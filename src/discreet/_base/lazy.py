@@ -53,8 +53,8 @@ def lazy_names(
     return load, listed
 
 
-#: ``run_over_shards(shards, read, engine, n_jobs)``: :class:`discreet.engines.process.ShardRunner`.
-run_over_shards = later("discreet.engines.process", "ShardRunner")
+#: ``run_over_shards(shards, read, engine, n_jobs)``: :class:`discreet.engines.engine.ShardRunner`.
+run_over_shards = later("discreet.engines.engine", "ShardRunner")
 
 
 def is_sharded(X: Any) -> TypeGuard[Any]:

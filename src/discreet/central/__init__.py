@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from discreet.central.forecast import learnability
     from discreet.central.prevalence.brought import bring_topics, share_topics
     from discreet.central.prevalence.estimator import TopicPrevalence
-    from discreet.central.prevalence.periods import periods
+    from discreet.central.prevalence.groups import periods
     from discreet.central.private_fit import PrivateFit
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
+    from discreet.central.word_level.cost import InherentPrivacy, inherent_privacy
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
-    from discreet.central.word_level.inherent_loss import InherentPrivacy, inherent_privacy
 
 _HOMES = {
     "discreet.central._fit_topics": ("fit_topics",),
@@ -27,13 +27,13 @@ _HOMES = {
     "discreet.central.forecast": ("learnability",),
     "discreet.central.prevalence.brought": ("bring_topics", "share_topics"),
     "discreet.central.prevalence.estimator": ("TopicPrevalence",),
-    "discreet.central.prevalence.periods": ("periods",),
+    "discreet.central.prevalence.groups": ("periods",),
     "discreet.central.private_fit": ("PrivateFit",),
     "discreet.central.private_lda": ("PrivateLDA",),
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
     "discreet.central.vocabulary": ("PrivateCountVectorizer",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
-    "discreet.central.word_level.inherent_loss": ("InherentPrivacy", "inherent_privacy"),
+    "discreet.central.word_level.cost": ("InherentPrivacy", "inherent_privacy"),
 }
 
 __all__ = [

@@ -16,9 +16,13 @@ from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback
 from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
-from discreet.central.prevalence.estimator import TopicPrevalence, check_labels
+from discreet.central.prevalence.estimator import (
+    TopicPrevalence,
+    check_labels,
+    faults_with_topics,
+    shares_booked,
+)
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
-from discreet.central.prevalence.with_topics import faults_with_topics, shares_booked
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind, faults_of_counted, leave_out
@@ -26,7 +30,7 @@ from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
-from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
+from discreet.corpus.tokenizer import WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
@@ -34,12 +38,12 @@ from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name
-from discreet.release.booking.booked_choices import ledger_of_choices
 from discreet.release.private_estimator import (
     PrivateEstimator,
     book_together,
     faults_of_call,
     faults_of_estimator,
+    ledger_of_choices,
 )
 from discreet.release.release import Release
 

@@ -9,10 +9,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base.arrays import column_words
+from discreet._base.persons import check_persons
 from discreet._base.validate import refuse
-from discreet.central.check_data import check_data, check_width
 from discreet.central.sums.units import faults_of_shards
+from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import (
     NUMBERED,
     Coverage,
@@ -21,7 +24,7 @@ from discreet.corpus.vocabulary import (
     faults_of_words,
     given_words,
 )
-from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
+from discreet.errors import CorpusError, DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
@@ -31,12 +34,52 @@ __all__ = [
     "Data",
     "Fitted",
     "PrivateTopicModel",
+    "check_data",
+    "check_width",
     "fit_booked",
     "read_public",
     "refuse_too_few",
     "rows_of",
     "take_words",
 ]
+
+
+def check_data(
+    X: Any, persons: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False
+) -> tuple[Any, NDArray[np.int64] | None, tuple[str, ...]]:
+    """Read X; a corpus in shards stays where it is, for who can go through shards.
+
+    Returns
+    -------
+    counts : canonical CSR of shape (n_documents, n_words), or a ShardedCorpus
+    people : array of shape (n_documents,), int64, or None
+        Where they are the unit.
+    words : tuple of str
+
+    Raises
+    ------
+    CorpusError
+        Naming the first row, or the lengths, that are wrong.
+    """
+    if in_shards and isinstance(X, ShardedCorpus):
+        return X, None, X.vocabulary
+    documents = X.to_corpus() if isinstance(X, ShardedCorpus) else X
+    counts = check_counts(documents)
+    people = check_persons(documents, persons, counts.shape[0]) if privacy_unit == "person" else None
+    if privacy_unit == "person" and people is None:
+        raise CorpusError("nothing says whose each document is, and people are the unit: give persons.")
+    if words is None:
+        words = column_words(counts.shape[1])
+    check_width(counts.shape, words)
+    return counts, people, words
+
+
+def check_width(shape: tuple[int, ...] | None, words: tuple[str, ...] | None) -> None:
+    """Raise ``CorpusError`` where counts of this shape have other columns than the words; None is not known yet."""
+    if shape is not None and words is not None and shape[1] != len(words):
+        raise CorpusError(
+            f"the vocabulary has {len(words)} words, but X has {shape[1]} columns; they must agree."
+        )
 
 
 class Data(NamedTuple):

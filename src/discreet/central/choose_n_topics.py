@@ -44,8 +44,7 @@ from numpy.typing import NDArray
 from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, steps
 from discreet._base.validate import faults_of, is_number, number, refuse, rules, whole
-from discreet.central.base import fit_booked, read_public, take_words
-from discreet.central.check_data import check_data
+from discreet.central.base import check_data, fit_booked, read_public, take_words
 from discreet.central.private_fit import document_marks, frequencies, gains
 from discreet.central.private_lda import PrivateLDA
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError

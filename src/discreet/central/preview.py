@@ -20,7 +20,7 @@ from discreet.central.vocabulary.gaussian_choice import even_weights
 from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
 from discreet.corpus import Corpus
-from discreet.corpus.tokens.stop_words import language_shares
+from discreet.corpus.stop_words import language_shares
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.units import large_delta, plural
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order
 from discreet._base.progress import Callback, telling
 from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, rules
-from discreet.central.check_data import check_data
+from discreet.central.base import check_data
 from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
 from discreet.errors import CorpusError

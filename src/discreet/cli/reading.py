@@ -63,7 +63,7 @@ def load(
         The files found beside it.
     """
     from discreet.corpus import load_vocabulary, read_corpus
-    from discreet.corpus.write import read_word_origin, side_file
+    from discreet.corpus.read import read_word_origin, side_file
 
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
     from discreet.corpus.shards.texts import read_into_shards
     from discreet.corpus.shards.write import write_shards
-    from discreet.corpus.tokens.stop_words import english_stop_words
-    from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer, tokenizer_like
+    from discreet.corpus.stop_words import english_stop_words
+    from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer, tokenizer_like
     from discreet.corpus.vocabulary import load_vocabulary
     from discreet.corpus.word_vectors import WordVectors, match_vectors, write_vectors
     from discreet.corpus.write import write_corpus
@@ -32,8 +32,8 @@ _HOMES = {
     "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
     "discreet.corpus.shards.texts": ("read_into_shards",),
     "discreet.corpus.shards.write": ("write_shards",),
-    "discreet.corpus.tokens.stop_words": ("english_stop_words",),
-    "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer", "tokenizer_like"),
+    "discreet.corpus.stop_words": ("english_stop_words",),
+    "discreet.corpus.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer", "tokenizer_like"),
     "discreet.corpus.vocabulary": ("load_vocabulary",),
     "discreet.corpus.word_vectors": ("WordVectors", "match_vectors", "write_vectors"),
     "discreet.corpus.write": ("write_corpus",),

@@ -5,22 +5,26 @@ and unless they come from a public list, the words are private too, because a wo
 list or is not. A corpus therefore shows only its sizes, is never part of a release, and knows where its words come
 from: ``word_origin``. The sizes it shows are exact, hence private under ``add_or_remove_one`` as well; they are for
 whoever holds the text.
+
+A corpus is no array: whatever makes one of it is told what to give instead, before it does anything. A split at random
+tears no person's documents apart.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_array
+from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
+from discreet._base.validate import check, choice, is_number, is_whole, optional, shown
 from discreet.corpus.check import Csr, canonical_counts
-from discreet.corpus.no_array import NoArray
-from discreet.corpus.notebook import corpus_html
 from discreet.corpus.vocabulary import (
     FROM_TEXT,
     UNKNOWN,
@@ -31,15 +35,42 @@ from discreet.corpus.vocabulary import (
     listed_words,
     load_vocabulary,
 )
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.corpus.tokens.tokenizer import Tokenizer
+    from discreet.corpus.tokenizer import Tokenizer
 
-__all__ = ["Corpus"]
+__all__ = ["Corpus", "split_rows"]
 
 
-class Corpus(NoArray):
+class _NoArray:
+    """Refuses to be an array, which NumPy and scikit-learn would make of one object."""
+
+    __slots__ = ()  # a class with slots keeps no others only where its bases do
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse; scikit-learn's searches and estimators, which ask for an array first, end here."""
+        raise CorpusError(
+            "a Corpus is no array: give its counts, corpus.counts, to what wants one. Of private texts, GridSearchCV "
+            "and cross_val_score fit many times, and no release states what that spends: choose on public texts "
+            "(discreet.evaluate.choose_n_topics), or book every fit on one ledger."
+        )
+
+
+def _corpus_html(corpus: Corpus) -> str:
+    """Return the corpus as HTML for a notebook."""
+    facts = [
+        ("documents", f"{corpus.n_documents:,}"),
+        ("tokens", f"{corpus.n_tokens:,}"),
+        ("words", f"{corpus.n_words:,} ({corpus.word_origin.kind})"),
+        ("persons", "none" if corpus.persons is None else f"{corpus.n_units:,}"),
+        ("labels", "none" if corpus.labels is None else "given"),
+        ("private", "these numbers are exact: do not publish them"),
+    ]
+    return facts_html("Corpus", facts)
+
+
+class Corpus(_NoArray):
     """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
 
     Parameters
@@ -160,8 +191,8 @@ class Corpus(NoArray):
         -------
         Corpus
         """
-        from discreet.corpus.tokens.counting import count_texts
-        from discreet.corpus.tokens.tokenizer import choose_tokenizer
+        from discreet.corpus.counting import count_texts
+        from discreet.corpus.tokenizer import choose_tokenizer
 
         if isinstance(texts, str):
             raise CorpusError(
@@ -201,8 +232,8 @@ class Corpus(NoArray):
         CorpusError
             Names the document that is not a list of tokens.
         """
-        from discreet.corpus.tokens.counting import count_tokens
-        from discreet.corpus.tokens.tokenizer import Tokenizer
+        from discreet.corpus.counting import count_tokens
+        from discreet.corpus.tokenizer import Tokenizer
 
         listed = listed_words(vocabulary, words_are_public)
         corpus = cls(*count_tokens(documents, Tokenizer(), listed))
@@ -294,7 +325,7 @@ class Corpus(NoArray):
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
         return f"Corpus({sizes}, {persons}{labels})"
 
-    _repr_html_ = corpus_html
+    _repr_html_ = _corpus_html
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Return some of the documents.
@@ -441,7 +472,56 @@ class Corpus(NoArray):
         train, test : Corpus
             Rows in their old order; numbers of persons unchanged.
         """
-        from discreet.corpus.split import split_rows
-
         train, test = split_rows(self, test_size, train_size, random_state, by)
         return self.take(train), self.take(test)
+
+
+def split_rows(
+    corpus: Corpus,
+    test_size: float | int,
+    train_size: float | int | None,
+    random_state: int,
+    by: str | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows to train on and the rows to test on; see :meth:`Corpus.split`."""
+    check(by=(by, optional(choice("document", "person"))))
+    persons = corpus.persons
+    if by == "person" and persons is None:
+        raise CorpusError(
+            'by="person" needs a corpus with persons: read it with person=, or split by="document".'
+        )
+    if persons is None or by == "document":
+        unit = np.arange(corpus.n_documents)
+        name = "documents"
+    else:
+        unit = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+        name = "persons"
+    n_units = int(unit.max()) + 1 if len(unit) else 0
+    n_test = _amount(test_size, n_units, "test_size", round_up=True)
+    n_train = (
+        n_units - n_test if train_size is None else _amount(train_size, n_units, "train_size", round_up=False)
+    )
+    if n_test < 1 or n_train < 1 or n_test + n_train > n_units:
+        raise ParameterError(
+            f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
+            "both need at least one. Choose another test_size."
+        )
+    order = np.random.default_rng(random_state).permutation(n_units)
+    side = np.zeros(n_units, np.int8)
+    side[order[:n_test]] = 2
+    side[order[n_test : n_test + n_train]] = 1
+    of_row = side[unit]
+    return np.flatnonzero(of_row == 1), np.flatnonzero(of_row == 2)
+
+
+def _amount(size: Any, n_units: int, name: str, *, round_up: bool) -> int:
+    if not is_number(size):
+        raise ParameterError(
+            f"{name} must be a share between 0 and 1 or a number of units, got {shown(size)}."
+        )
+    if is_whole(size):
+        return int(size)
+    if not 0 < size < 1:
+        raise ParameterError(f"{name} must lie between 0 and 1 where it is a share, got {size}.")
+    exact = size * n_units
+    return math.ceil(exact) if round_up else math.floor(exact)

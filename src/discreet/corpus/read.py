@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,12 @@ from discreet._base.arrays import column_words
 from discreet._base.progress import Callback
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, read_lines
+from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import from_frame, is_frame
-from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
-from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
 __all__ = [
@@ -31,9 +32,12 @@ __all__ = [
     "name_columns",
     "one_a_line",
     "read_corpus",
+    "read_word_origin",
     "refuse_options",
+    "side_file",
 ]
 
+_LARGEST_ORIGIN = 1 << 14
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -334,3 +338,44 @@ def as_numbers(labels: Any) -> Any:
     if isinstance(labels, list) and all(isinstance(x, str) and _NUMBER.fullmatch(x) for x in labels):
         return [int(label) for label in labels]
     return labels
+
+
+def side_file(target: Path, kind: str) -> Path:
+    """Return where the "vocab", "persons", "labels" or "origin" of a main file are written."""
+    name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
+    if kind == "origin":  # of this file alone, and not of all that are called alike
+        return target.with_name(f"{name}.origin.json")
+    if name.startswith("docword."):
+        return target.with_name(f"{kind}.{name.removeprefix('docword.')}")
+    return target.with_name(f"{Path(name).stem}.{kind}.txt")
+
+
+def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool = False) -> WordOrigin | None:
+    """Return where the words of a file come from, as the file beside it says; None where there is none.
+
+    Parameters
+    ----------
+    target : path
+        The main file.
+    words : tuple of str
+    other_words : bool, default False
+        Whether they may be others than those that the file beside it is about, as somebody calls its columns otherwise:
+        then nobody knows where they come from, and the private choices that the columns went through stay.
+
+    Raises
+    ------
+    CorpusError
+        Where it is damaged, or is about other words and must not be: the vocabulary beside it was exchanged.
+    """
+    file = side_file(target, "origin")
+    if not file.is_file():
+        return None
+    value: Any = None
+    if file.stat().st_size <= _LARGEST_ORIGIN:
+        text = read_text(file)
+        with suppress(ValueError, RecursionError):  # of JSON; the error would show what it found
+            value = json.loads(text)
+    try:
+        return WordOrigin.from_json(value, words, other_words=other_words)
+    except CorpusError as error:
+        raise CorpusError(f"{file}: {error} Write the corpus again.") from None

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, SupportsIndex, TypeGuard
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, kind_of
 from discreet.corpus.files import open_source, read_lines
-from discreet.corpus.tokens.letters import is_run_of_one_class
+from discreet.corpus.letters import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
 __all__ = [

@@ -8,12 +8,11 @@ where there are any, one a line, named after the main file (``notes.mtx``: ``not
 ``notes.persons.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
 back as ``vocabulary=``, ``persons=`` and ``labels=``. Persons are always written: without them each
 document would be trained on as if it had a person of its own. Where the words come from, if that is known, stands
-in ``notes.mtx.origin.json``, with a digest of the words it is about; :func:`read_word_origin` reads it.
+in ``notes.mtx.origin.json``, with a digest of the words it is about; ``read_word_origin`` reads it.
 """
 
 import gzip
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,14 +21,12 @@ from numpy.typing import NDArray
 from discreet._base.files import Writer, write_files
 from discreet._base.validate import first_few
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, read_text
+from discreet.corpus.files import PathLike
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
-from discreet.corpus.vocabulary import WordOrigin
+from discreet.corpus.read import side_file
 from discreet.errors import CorpusError
 
-__all__ = ["read_word_origin", "side_file", "write_corpus"]
-
-_LARGEST_ORIGIN = 1 << 14
+__all__ = ["write_corpus"]
 
 
 def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
@@ -99,47 +96,6 @@ def _refuse_twin(target: Path, origin: list[str]) -> None:
         raise CorpusError(
             f"{twin} stands there, and {beside.name} would tell of both where words come from; take another name."
         )
-
-
-def side_file(target: Path, kind: str) -> Path:
-    """Return where the "vocab", "persons", "labels" or "origin" of a main file are written."""
-    name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
-    if kind == "origin":  # of this file alone, and not of all that are called alike
-        return target.with_name(f"{name}.origin.json")
-    if name.startswith("docword."):
-        return target.with_name(f"{kind}.{name.removeprefix('docword.')}")
-    return target.with_name(f"{Path(name).stem}.{kind}.txt")
-
-
-def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool = False) -> WordOrigin | None:
-    """Return where the words of a file come from, as the file beside it says; None where there is none.
-
-    Parameters
-    ----------
-    target : path
-        The main file.
-    words : tuple of str
-    other_words : bool, default False
-        Whether they may be others than those that the file beside it is about, as somebody calls its columns otherwise:
-        then nobody knows where they come from, and the private choices that the columns went through stay.
-
-    Raises
-    ------
-    CorpusError
-        Where it is damaged, or is about other words and must not be: the vocabulary beside it was exchanged.
-    """
-    file = side_file(target, "origin")
-    if not file.is_file():
-        return None
-    value: Any = None
-    if file.stat().st_size <= _LARGEST_ORIGIN:
-        text = read_text(file)
-        with suppress(ValueError, RecursionError):  # of JSON; the error would show what it found
-            value = json.loads(text)
-    try:
-        return WordOrigin.from_json(value, words, other_words=other_words)
-    except CorpusError as error:
-        raise CorpusError(f"{file}: {error} Write the corpus again.") from None
 
 
 def _write_all(parts: list[tuple[Path, Writer]]) -> None:

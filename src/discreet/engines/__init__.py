@@ -11,15 +11,13 @@ from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.engines.cluster import DaskEngine
-    from discreet.engines.engine import Engine
-    from discreet.engines.process import ProcessEngine
+    from discreet.engines.engine import Engine, ProcessEngine
     from discreet.engines.state_store import StateStore
 
 _HOMES = {
     "discreet.engines.state_store": ("StateStore",),
     "discreet.engines.cluster": ("DaskEngine",),
-    "discreet.engines.engine": ("Engine",),
-    "discreet.engines.process": ("ProcessEngine",),
+    "discreet.engines.engine": ("Engine", "ProcessEngine"),
 }
 
 __all__ = ["DaskEngine", "Engine", "ProcessEngine", "StateStore"]

@@ -185,7 +185,7 @@ def open_shards(
     words: tuple[str, ...] | None = None,
     n_words: int | None = None,
 ) -> Any:
-    """Return a :class:`~discreet.engines.process.ShardRunner` whose functions get the :class:`Part` of a shard.
+    """Return a :class:`~discreet.engines.engine.ShardRunner` whose functions get the :class:`Part` of a shard.
 
     Parameters
     ----------

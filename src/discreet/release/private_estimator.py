@@ -2,19 +2,44 @@
 
 It stands beside the release and not in one of the trust settings, because all of them may import it from here, and
 because the floors below, which promise nothing, may not.
+
+Where the columns of counts were chosen privately
+=================================================
+What is released of them is booked on that ledger, or refused. Counts of chosen columns are a function of the texts and
+of the choice. If the choice is private at one cost, and what is computed from counts private at another for any fixed
+columns, then both together are private at the composed cost; the second alone promises nothing of the choice, which
+shows in it: a column of zeros is a word that was not chosen. So one ledger must hold both. That the choice stands there
+is looked up by the number of its booking and the digest of what was booked, because a ledger can be put back to an
+older state of itself. The digest holds a random nonce of the booking, because the same script, run again on the older
+state, books the same again. That a seed was used stands there, too, in the purpose.
+
+Noticing that one text is fitted twice, each time on a ledger of its own
+========================================================================
+Every release then tells too little. What is remembered is a keyed digest of what was read, and the ledger, for as long
+as this process lives; the key is drawn anew in every process. It is a courtesy and no guard: another process knows
+nothing of it, and a corpus with one document more, or other words, is another text to it. Whoever shares one ledger
+between all fits needs none of this.
 """
 
 import copy
 import math
+import secrets
+import threading
 import warnings
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
 
+from discreet._base.arrays import carried
 from discreet._base.persons import check_persons, knows_persons
 from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import (
     DiscreetError,
     LargeDeltaWarning,
@@ -22,16 +47,18 @@ from discreet.errors import (
     ParameterError,
     PrivacyError,
     Proposal,
+    SeparateBudgetsWarning,
 )
+from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.ledger.refusal import EventsAt
-from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
-from discreet.release.booking.separate_budgets import notice_fit
+from discreet.privacy.units import check_delta, check_epsilon, round_up
 from discreet.release.numbers import NumbersRelease, Promised, faults_of_topics
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
+    from discreet.privacy.ledger.ledger import Ledger
+    from discreet.privacy.ledger.reservation import Entry
 
 __all__ = [
     "Booking",
@@ -39,10 +66,190 @@ __all__ = [
     "PlannedEstimator",
     "PrivateEstimator",
     "book_together",
+    "booked_choice",
     "faults_of_call",
+    "faults_of_choices",
     "faults_of_estimator",
     "faults_of_persons",
+    "ledger_of_choices",
+    "notice_fit",
+    "remember_text",
 ]
+
+
+def booked_choice(ledger: Ledger, reservation: Reservation, *, seeded: bool) -> ColumnChoice:
+    """Return the choice that a reservation paid for, as counts carry it."""
+    entry = reservation.entry
+    assert entry is not None  # it was booked by itself, or as a part of a plan
+    return ColumnChoice(ledger.identity, entry.booking, entry.digest, seeded, ledger)
+
+
+def ledger_of_choices(X: Any) -> Ledger | None:
+    """Return the ledger on which the choices of the columns of X are booked, where there are any and it is at hand."""
+    ledger = carried(X, "ledger") if choices_of(X) else None
+    return ledger if isinstance(ledger, Ledger) else None
+
+
+def faults_of_choices(
+    X: Any, ledger: Any, privacy_unit: str, neighboring: str, protects: Sequence[str]
+) -> list[DiscreetError]:
+    """Say where columns were chosen privately, and what that cost would not be told with a fit.
+
+    Parameters
+    ----------
+    X : counts
+        Asked for what they carry, and not read.
+    ledger : Ledger or None
+        The one given to the fit. Anything else is somebody else's fault.
+    privacy_unit, neighboring : str
+        What the fit would protect.
+    protects : sequence of str
+        The units that it can protect.
+    """
+    choices = choices_of(X)
+    given = ledger if isinstance(ledger, Ledger) else None
+    if not choices:
+        return []
+    if len({choice.ledger for choice in choices}) > 1:
+        return [
+            PrivacyError(
+                "the columns went through choices on several ledgers, so that no one ledger can tell what this fit "
+                "costs with them: make all choices on one, PrivateCountVectorizer(..., ledger=ledger)."
+            )
+        ]
+    if given is not None and given.identity != choices[0].ledger:
+        return [
+            PrivacyError(
+                "the words were chosen on another ",
+                Parameter("ledger"),
+                ", so that what they cost would be missing in this one: choose them on the same, "
+                "PrivateCountVectorizer(..., ledger=ledger), or leave ",
+                Proposal("ledger"),
+                " out, and this fit is booked where its words are.",
+            )
+        ]
+    book = ledger_of_choices(X) if given is None else given
+    if book is None or book.closed:
+        return [
+            PrivacyError(
+                "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
+                "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
+                "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
+                "and pass it here, too: ",
+                Proposal("ledger"),
+                ".",
+            )
+        ]
+    if not all(book.holds(choice.booking, choice.entry) for choice in choices):
+        return [
+            PrivacyError(
+                "the ",
+                Parameter("ledger"),
+                " does not hold the choice of these words: it is an older state of the one that they were booked on, "
+                "and their cost would be missing. Put the newer file back, or choose words anew.",
+            )
+        ]
+    if given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
+        return [
+            PrivacyError(
+                f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
+                f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: ",
+                *(
+                    ("take ", Proposal("privacy_unit", book.privacy_unit), ".")
+                    if book.privacy_unit in protects
+                    else ("count with a public list of words the texts themselves, or take PrivateLDA.",)
+                ),
+            )
+        ]
+    return []
+
+
+_MOST_TEXTS = 256
+_key = secrets.token_bytes(32)
+_ledgers: "OrderedDict[tuple[str, ...], _Books]" = OrderedDict()
+_taking_turns = threading.Lock()
+
+
+@dataclass
+class _Books:
+    """The ledgers on which one text was fitted, and how many bookings the last warning about it counted."""
+
+    by_identity: "dict[str, Ledger]" = field(default_factory=dict)
+    n_told: int = 0
+
+
+def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
+    """Warn where what was booked adds to what a text has cost on several ledgers in this process.
+
+    Every booking counts, whatever it read: words chosen from a text and topics fitted to those words stand on one
+    ledger, and the text is known by the first of them.
+
+    Parameters
+    ----------
+    counts : canonical CSR, ShardedCorpus or None
+        All that the fit has read; None for columns that were chosen from a text, which is known then.
+    ledger : Ledger
+        On which it is booked.
+    """
+    if counts is not None:
+        remember_text(counts, ledger)
+    with _taking_turns:
+        told = [_grown(books) for books in _ledgers.values() if ledger.identity in books.by_identity]
+    worst = max((one for one in told if one is not None), default=None)
+    if worst is not None:
+        warnings.warn(_told(*worst), SeparateBudgetsWarning, stacklevel=6)
+
+
+def remember_text(counts: Any, ledger: "Ledger") -> None:
+    """Remember that what was booked on a ledger read these canonical counts, or shards, or chose their columns."""
+    text = (_digest_of(counts), ledger.privacy_unit, ledger.neighboring)
+    with _taking_turns:
+        _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
+        _ledgers.move_to_end(text)
+        while len(_ledgers) > _MOST_TEXTS:
+            _ledgers.popitem(last=False)
+
+
+def _digest_of(counts: Any) -> str:
+    """Return a digest of canonical counts, or of shards, that nobody can make in another process."""
+    digest = blake2b(repr(counts.shape).encode(), key=_key)
+    if isinstance(counts, ShardedCorpus):
+        digest.update("".join(entry.sha256 for entry in counts.manifest.entries).encode())
+        return digest.hexdigest()
+    for part in (counts.indptr, counts.indices, counts.data):
+        digest.update(memoryview(part).cast("B") if len(part) else b"")
+    return digest.hexdigest()
+
+
+def _entries(book: "Ledger") -> tuple["Entry", ...]:
+    """Return what is booked there; nothing where its file was exchanged, which is the affair of whoever books there."""
+    try:
+        return book.entries
+    except PrivacyError:
+        return ()
+
+
+def _grown(books: _Books) -> tuple[float, float, int] | None:
+    """Return what a text has cost on all its ledgers: epsilon, delta, how many; None where that is told, or one."""
+    ledgers = list(books.by_identity.values())
+    if len(ledgers) < 2:
+        return None
+    found = [entry.event for book in ledgers for entry in _entries(book)]
+    if len(found) <= books.n_told:
+        return None
+    books.n_told = len(found)
+    delta = min(sum(book.delta for book in ledgers), 0.5)
+    together = composed_epsilon(found, delta, neighboring=ledgers[0].neighboring).epsilon
+    return together, delta, len(ledgers)
+
+
+def _told(together: float, delta: float, n_ledgers: int) -> str:
+    return (
+        f"the same text was fitted on {n_ledgers} ledgers in this process. Each release tells what stands on its own; "
+        f"whoever sees all of them can learn as much as epsilon = {round_up(together)} at delta = {delta:g} allows. "
+        "Share one: ledger = Ledger(epsilon, delta), and ledger=ledger in every call. If this is a search for "
+        "settings (GridSearchCV), choose them on public text: discreet.evaluate.choose_n_topics."
+    )
 
 
 class Plan(NamedTuple):

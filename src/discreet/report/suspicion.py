@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.corpus.tokens.stop_words import LANGUAGES
-from discreet.corpus.tokens.tokenizer import Tokenizer, tokenizer_like
+from discreet.corpus.stop_words import LANGUAGES
+from discreet.corpus.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.release import Release
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet._base.files import list_lines
 from discreet.central.prevalence.estimator import TopicPrevalence
-from discreet.central.prevalence.statistic import contribution_bound
+from discreet.central.prevalence.labelled import contribution_bound
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.errors import Parameter, ParameterError

@@ -1,7 +1,8 @@
-"""TopicPrevalence: where and when released topics stand in private documents. A shell over ``statistic``.
+"""TopicPrevalence: where and when released topics stand in private documents; alone, or with the topics on one budget.
 
-The guarantee and its proof stand in :mod:`discreet.central.prevalence.statistic`; what the released numbers say is
-worked out in :mod:`discreet.release.prevalence`.
+The guarantee and its proof stand in :mod:`discreet.central.prevalence.labelled`; what the released numbers say is
+worked out in :mod:`discreet.release.prevalence`. What keeps shares from being released is told before anything is
+booked.
 """
 
 import math
@@ -21,32 +22,34 @@ from discreet._base.validate import (
     Rule,
     choice,
     collect,
+    is_number,
+    is_whole,
+    kind_of,
     number,
     optional,
     refuse,
     rules,
     whole,
 )
-from discreet.central.check_data import check_data, check_width
-from discreet.central.prevalence.call import (
-    booked_here,
-    check_size,
-    faults_of_division,
-    faults_of_private_names,
+from discreet.central.base import check_data, check_width
+from discreet.central.prevalence.groups import (
+    FREQUENCIES,
+    OTHER,
+    Grouping,
+    choose_names,
+    grouping,
+    name_choice,
 )
-from discreet.central.prevalence.groups import OTHER, Grouping, grouping
 from discreet.central.prevalence.labelled import (
     Labelled,
     LabelledDocuments,
     LabelledShards,
     check_rows_of_labels,
+    contribution_bound,
     faults_of_labels,
     labels_for,
     settled_labels,
 )
-from discreet.central.prevalence.periods import FREQUENCIES
-from discreet.central.prevalence.selection import choose_names, name_choice
-from discreet.central.prevalence.statistic import contribution_bound
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 from discreet.corpus.check import refuse_texts
@@ -63,10 +66,87 @@ from discreet.release.edits import names_of
 from discreet.release.files import check_ledger
 from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
+from discreet.release.prevalence.record import MOST_CELLS
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator
 from discreet.release.release import Release
 
-__all__ = ["TopicPrevalence", "check_labels"]
+__all__ = [
+    "TopicPrevalence",
+    "booked_here",
+    "check_labels",
+    "check_size",
+    "faults_of_division",
+    "faults_of_private_names",
+    "faults_with_topics",
+    "shares_booked",
+]
+
+_MOST_LETTERS = 2_000_000
+
+
+def booked_here(topics: Release, ledger: Ledger) -> bool:
+    """Whether all that topics cost stands on this ledger, so that what is released with it counts them."""
+    theirs = topics.ledger.entries
+    return len(theirs) > 0 and all(entry in ledger.entries for entry in theirs)
+
+
+def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:
+    """Say why the periods of a fit cannot cost as one."""
+    name = Parameter("division")
+    faults: list[DiscreetError] = []
+    if not isinstance(model.division, str) or not model.division.strip():
+        faults.append(
+            ParameterError(
+                name,
+                " must name the date that is meant, one for each document: 'date received'.",
+            )
+        )
+    if model.freq is None or model.groups is not None:
+        faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
+    if model.unlisted == "other":
+        faults.append(ParameterError(name, ': documents of all other periods would be read for "other".'))
+    if model.privacy_unit != "document":
+        faults.append(
+            PrivacyError(
+                name,
+                " makes months cost as one only where each document has one month; a person may have written in "
+                "several, so their costs add up. Leave it out.",
+            )
+        )
+    return faults
+
+
+def faults_of_private_names(model: "TopicPrevalence") -> list[DiscreetError]:
+    """Say what does not go with names of groups that are chosen privately."""
+    faults: list[DiscreetError] = []
+    if any(given is not None for given in (model.groups, model.freq, model.start, model.end)):
+        faults.append(
+            ParameterError(
+                Parameter("group_selection"),
+                '="private" chooses the names itself; leave ',
+                Proposal("groups"),
+                " and the range of dates out.",
+            )
+        )
+    if model.unlisted == "error":
+        faults.append(
+            ParameterError(
+                Parameter("unlisted"),
+                '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
+            )
+        )
+    return faults
+
+
+def check_size(groups: tuple[str, ...], n_topics: int) -> None:
+    """Raise ``ParameterError`` where shares would be too many for a file that can be read again."""
+    if len(groups) * (n_topics + 1) > MOST_CELLS or sum(map(len, groups)) > _MOST_LETTERS:
+        raise ParameterError(
+            Parameter("groups"),
+            f" and topics may have {MOST_CELLS:,} shares in all, and names of {_MOST_LETTERS:,} letters together, but "
+            f"there are {len(groups):,} groups and {n_topics} topics; take fewer, or longer periods.",
+        )
+
 
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 
@@ -130,7 +210,7 @@ class TopicPrevalence(PrivateEstimator):
     -----
     *Guarantee*: (epsilon, delta) for adding or removing one unit, booked before X is read. Groups, their number and
     order are public and must not be taken from the data, unless the names are chosen privately
-    (:mod:`discreet.central.prevalence.selection`). Several prevalences of one text add up, whatever groups they
+    (:mod:`discreet.central.prevalence.groups`). Several prevalences of one text add up, whatever groups they
     have; one cross table is cheaper than two tables.
 
     Examples
@@ -386,3 +466,60 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     return settled_labels(X, by, groups, model.engine, model.n_jobs)
+
+
+def faults_with_topics(
+    prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float, n_topics: Any
+) -> list[DiscreetError]:
+    """Say what keeps shares from being released with the topics."""
+    if prevalence is None and by is None:
+        return []
+    if prevalence is None:
+        return [
+            ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
+        ]
+    if not isinstance(prevalence, TopicPrevalence):
+        return [
+            ParameterError(
+                Parameter("prevalence"), f" must be a TopicPrevalence, but is {kind_of(prevalence)}."
+            )
+        ]
+    faults = faults_of_estimator(prevalence)
+    if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
+        faults += collect(lambda: check_size(_groups_of(prevalence), n_topics))
+    if prevalence.release is not None or prevalence.ledger is not None:
+        faults.append(
+            ParameterError(
+                Parameter("prevalence"),
+                " must be made without topics and without a ledger: both come from this run.",
+            )
+        )
+    if prevalence.privacy_unit != privacy_unit:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
+            )
+        )
+    faults += prevalence._faults_of_labels(X, by)  # pyright: ignore[reportPrivateUsage]
+    if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves none for the topics; a "
+                "fifth of it works well.",
+            )
+        )
+    return faults
+
+
+def _groups_of(model: TopicPrevalence) -> tuple[str, ...]:
+    """Return the names of public groups, from parameters alone."""
+    return model._groups().names  # pyright: ignore[reportPrivateUsage]
+
+
+def shares_booked(
+    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, persons: Any
+) -> PrevalenceRelease:
+    """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
+    return model._fit_booked(booking, topics, X, by, persons).release_  # pyright: ignore[reportPrivateUsage]

@@ -1,26 +1,71 @@
-"""Which groups there are: a public list of names, a public range of periods, or a cross table of two of these.
+r"""Which groups there are: a public list of names, a public range of periods, or a cross table of two of these.
 
-The list stands before any data are read; or its names were chosen privately
-(:mod:`discreet.central.prevalence.selection`), and are public from then on. Names are written as labels are
-(:func:`written`), so that each can be matched; one that no label can ever match is refused before it costs anything.
+The list stands before any data are read; or its names were chosen privately, and are public from then on. Names are
+written as labels are (:func:`written`), so that each can be matched; one that no label can ever match is refused before
+it costs anything.
+
+Periods are decades, years, quarters, months, weeks and days.
+
+Names of groups that are not public: chosen privately, as words are
+-------------------------------------------------------------------
+Free-text places, employers, diagnoses: the list of names is itself private. A name is released where enough units
+have it: each unit gives :math:`1/\sqrt k` to each of its k names, Gaussian noise is added, and names above a threshold
+are listed, in the order of the alphabet.
+
+Guarantee
+---------
+*Unit, neighbours*: a document, which has one name, or a person, of whose names the m most used count
+(``max_groups_per_unit``); added or removed. *Released*: the names above the threshold. *Sensitivity*: that of
+:mod:`discreet.central.vocabulary.gaussian_choice`, whose proof holds word for word with "name" for "word": a unit's
+names are a function of that unit alone. *Event*: Gaussian noise, and the chance that a name which nobody else has
+passes, set at a tenth of the run's delta. Sums in the chosen groups are a second Gaussian release: whatever names were
+chosen, a unit's vector has norm at most :math:`\sqrt{1 + c^2}` (:mod:`discreet.central.prevalence.labelled`), and the
+names are public by then. Both are booked as one event before a label is read, and priced together.
+
+What a label that was not chosen adds depends on its own document alone: nothing, or to the group "other".
 """
 
+import datetime
 import math
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from discreet._base.arrays import as_texts
-from discreet._base.validate import kind_of
-from discreet.central.prevalence.periods import check_frequency, is_period, periods
+from discreet._base.validate import is_whole, kind_of, shown
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice
+from discreet.central.vocabulary.units import secret_order
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.privacy.accounting.curves import sort_events
+from discreet.privacy.accounting.totals import largest_gaussian
+from discreet.privacy.ledger.ledger import Reservation
+from discreet.privacy.noise.stream import SecureStream
 from discreet.release.files import printable
 from discreet.release.prevalence.record import BETWEEN, OTHER
 
-__all__ = ["OTHER", "Grouping", "cross_names", "grouping", "is_name", "written"]
+if TYPE_CHECKING:
+    from discreet.central.prevalence.labelled import Labelled
+
+__all__ = [
+    "FREQUENCIES",
+    "OTHER",
+    "Grouping",
+    "NameChoice",
+    "check_frequency",
+    "choose_names",
+    "cross_names",
+    "grouping",
+    "is_name",
+    "is_period",
+    "name_choice",
+    "period_of",
+    "periods",
+    "written",
+]
 
 _RANGE = (
     Proposal("freq", "month"),
@@ -208,3 +253,230 @@ def _names(given: Any) -> tuple[str, ...]:
             name, " must be one or more distinct names, but one is repeated (7, 7.0 and '7' are the same)."
         )
     return tuple(names)
+
+
+FREQUENCIES = ("decade", "year", "quarter", "month", "week", "day")
+_MOST_PERIODS = 100_000
+#: Days that surely lead to the next period or stay in this one.
+_STEP = {"decade": 300, "year": 300, "quarter": 28, "month": 28, "week": 1, "day": 1}
+#: For a day, a month and a year as text: what follows in that of its first day, and which periods hold all of it.
+_WRITTEN = (
+    ("", FREQUENCIES),
+    ("-01", ("decade", "year", "quarter", "month")),
+    ("-01-01", ("decade", "year")),
+)
+#: Periods whose names are no dates.
+_NO_DATES = ("decade", "quarter", "week")
+_WEEK = re.compile(r"\d{4}-?W\d{2}", re.ASCII)
+
+
+class _Date(NamedTuple):
+    """A first day, and the periods that hold all of what was written."""
+
+    day: datetime.date
+    within: tuple[str, ...] = FREQUENCIES
+
+
+def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
+    """Return the names of all periods from the one that holds ``start`` to the one that holds ``end``.
+
+    Parameters
+    ----------
+    start, end : date, datetime, numpy.datetime64, or text such as "2024-01" or "2024-01-31"
+    freq : {"decade", "year", "quarter", "month", "week", "day"}
+        Names are "1990s", "1990", "1990-Q1", "1990-01", "1990-W01" (ISO weeks) and "1990-01-01".
+
+    Raises
+    ------
+    ParameterError
+        Where a date or the frequency is not one, or the range is empty or endless.
+    """
+    check_frequency(freq)
+    ends = _date(start), _date(end)
+    if ends[0] is None or ends[1] is None:
+        raise ParameterError(
+            f"expected two dates such as 2024-01-31 or 2024-01, but got {shown(start)} and {shown(end)}; "
+            "give the first and the last."
+        )
+    first, last = ends[0].day, ends[1].day
+    if last < first:
+        raise ParameterError(f"the range ends ({last}) before it begins ({first}); swap them.")
+    names = [_NAMES[freq](first)]
+    day = first
+    while day < last:
+        day += datetime.timedelta(min(_STEP[freq], (last - day).days))
+        name = _NAMES[freq](day)
+        if names[-1] != name:
+            names.append(name)
+        if len(names) > _MOST_PERIODS:
+            raise ParameterError(
+                f"from {first} to {last} there are more than {_MOST_PERIODS} periods; take longer ones."
+            )
+    return tuple(names)
+
+
+def period_of(value: Any, freq: str) -> str:
+    """Return the name of the period that holds a date.
+
+    Parameters
+    ----------
+    value : date, datetime, numpy.datetime64, pandas.Period, or text such as "2024-01-31", "2024-01" and "2024"
+        Weeks, months and years where the period holds all of them, and names of periods of this frequency; years also
+        as whole numbers, and floats that are whole.
+    freq : {"decade", "year", "quarter", "month", "week", "day"}
+
+    Raises
+    ------
+    CorpusError
+        Where it is no date, or a week, a month or a year of which it holds a part. Shows nothing of it.
+    """
+    if isinstance(value, str) and freq in _NO_DATES and is_period(value.strip(), freq):
+        return value.strip()
+    found = _date(value)
+    if found is None:
+        raise CorpusError(
+            f"a label is not a date such as 2024-01-31, but {kind_of(value)}; with freq= every label "
+            "must be a date, or missing."
+        )
+    if freq not in found.within:
+        raise CorpusError(
+            f"a label is a date that spans more than one {freq} (a week, a month or a year); with "
+            f'freq="{freq}" each label must be precise enough to tell the {freq}.'
+        )
+    return _NAMES[freq](found.day)
+
+
+def is_period(name: str, freq: str) -> bool:
+    """Whether a period of this frequency could be called so."""
+    return re.fullmatch(_FORMS[freq], name, re.ASCII) is not None
+
+
+def check_frequency(freq: Any) -> None:
+    """Raise ``ParameterError`` for a frequency that is none."""
+    if freq not in FREQUENCIES:
+        raise ParameterError(
+            Parameter("freq"), f" must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}."
+        )
+
+
+def _date(value: Any) -> _Date | None:
+    if hasattr(value, "start_time") and hasattr(value, "end_time"):  # a Period of pandas, or its NaT
+        return _of_period(value)
+    if isinstance(value, datetime.datetime):
+        return _Date(value.date())
+    if isinstance(value, datetime.date):
+        return _Date(value)
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else _Date(value.astype("datetime64[D]").item())
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)  # a column of years with one gap
+    if is_whole(value):
+        value = str(value)
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    for rest, within in _WRITTEN:
+        try:
+            day = datetime.datetime.fromisoformat(f"{text}{rest}").date()
+        except ValueError:
+            continue
+        return _Date(day, _holding_all(day, _seventh(day))) if _WEEK.fullmatch(text) else _Date(day, within)
+    return None
+
+
+def _seventh(day: datetime.date) -> datetime.date:
+    return day + datetime.timedelta(min(6, (datetime.date.max - day).days))
+
+
+def _holding_all(first: datetime.date, last: datetime.date) -> tuple[str, ...]:
+    return tuple(freq for freq in FREQUENCIES if _NAMES[freq](first) == _NAMES[freq](last))
+
+
+def _of_period(value: Any) -> _Date | None:
+    try:
+        first, last = value.start_time.date(), value.end_time.date()
+        return _Date(first, _holding_all(first, last))
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _week(day: datetime.date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year:04d}-W{week:02d}"
+
+
+_NAMES: dict[str, Callable[[datetime.date], str]] = {
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+    "year": lambda day: f"{day.year:04d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "week": _week,
+    "day": lambda day: day.isoformat(),
+}
+_FORMS = {
+    "decade": r"\d{3}0s",
+    "year": r"\d{4}",
+    "quarter": r"\d{4}-Q[1-4]",
+    "month": r"\d{4}-(0[1-9]|1[0-2])",
+    "week": r"\d{4}-W(0[1-9]|[1-4]\d|5[0-3])",
+    "day": r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])",
+}
+
+
+#: Of the run's delta: the noise of the choice, and the chance that a name which only one unit has is chosen.
+_DELTA_OF_NAMES = 0.1
+
+
+class NameChoice(NamedTuple):
+    """How names are chosen, and what is left for their shares.
+
+    Attributes
+    ----------
+    method : GaussianChoice
+    epsilon_left : float
+        The largest epsilon of one Gaussian release with which both cost what the run may cost.
+    """
+
+    method: GaussianChoice
+    epsilon_left: float
+
+
+def name_choice(epsilon: float, delta: float, share: float, max_groups: int, privacy_unit: str) -> NameChoice:
+    """Split a run's budget between names and shares; from public numbers alone."""
+    most = 1 if privacy_unit == "document" else max_groups
+    method = GaussianChoice(share * epsilon, _DELTA_OF_NAMES * delta, most, privacy_unit)
+    if math.isinf(epsilon):
+        return NameChoice(method, epsilon)
+    left = largest_gaussian(sort_events([method.event()], "add_or_remove_one"), epsilon, delta)
+    return NameChoice(method, left)
+
+
+def choose_names(
+    documents: "Labelled",
+    method: GaussianChoice,
+    stream: SecureStream,
+    reservation: Reservation,
+    n_jobs: int | None = None,
+) -> tuple[str, ...]:
+    """Choose the names that enough units have; the only place that sees all labels.
+
+    Parameters
+    ----------
+    documents : LabelledDocuments or LabelledShards
+        None, NaN and "" stand for no label.
+    method : GaussianChoice
+    stream : SecureStream
+    reservation : Reservation
+        Of the method's event, at least.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    tuple of str
+        Sorted. Names that cannot stand on a line of their own, and "other", are never among them.
+    """
+    names = documents.names()
+    order = secret_order(names, stream.spawn("order").words(8).tobytes())
+    units = documents.names_of_units(names, order)
+    choice = method.choose(units, stream.spawn("noise"), reservation, n_jobs=n_jobs)
+    return tuple(sorted(names[number] for number in choice.words.tolist()))

@@ -22,7 +22,7 @@ from discreet._base.threads import balanced_cuts, count_threads, share_out
 from discreet.corpus.shards.shard_file import Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.engines.process import ShardRunner
+from discreet.engines.engine import ShardRunner
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
 __all__ = ["ShardedUnits", "Units", "faults_of_shards", "group_units", "sum_over_pieces", "units_of"]

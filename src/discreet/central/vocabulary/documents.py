@@ -13,9 +13,9 @@ from discreet._base.persons import check_persons, index_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import collect, kind_of
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, load_vocabulary
+from discreet.corpus.counting import count_texts, only_texts
+from discreet.corpus.letters import Breaks
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.tokens.counting import count_texts, only_texts
-from discreet.corpus.tokens.letters import Breaks
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
 __all__ = [
@@ -155,7 +155,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     """Say which settings that are about texts were given with counts, on which they would have no effect.
 
     Of texts that are held, some are looked at, whether there are blanks between words: see
-    :mod:`discreet.corpus.tokens.letters`, which says what that tells.
+    :mod:`discreet.corpus.letters`, which says what that tells.
     """
     if not isinstance(X, Corpus | ShardedCorpus):
         return collect(lambda: _look(X)) if _by_default(settings) and isinstance(X, Collection) else []

@@ -31,7 +31,7 @@ from discreet._base.threads import pieces, share_out
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.engines.process import ShardRunner
+from discreet.engines.engine import ShardRunner
 
 __all__ = [
     "Choice",

@@ -3,7 +3,7 @@ r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under d
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
 chooses the words with one of three methods (see ``greedy``, and ``gaussian_choice`` for "weighted_gaussian" and
 "sips", with their guarantees) and books what that costs *before* it counts the texts (a list is looked at before,
-whether there are blanks between words: :mod:`discreet.corpus.tokens.letters`); ``transform`` counts. Counts are exact,
+whether there are blanks between words: :mod:`discreet.corpus.letters`); ``transform`` counts. Counts are exact,
 and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
@@ -60,16 +60,14 @@ from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
-from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
+from discreet.corpus.tokenizer import WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.booking.booked_choices import booked_choice
-from discreet.release.booking.separate_budgets import remember_text
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, booked_choice, remember_text
 
 __all__ = ["METHODS", "PrivateCountVectorizer", "count_booked", "drop_for_now", "make_method"]
 

@@ -154,7 +154,7 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
     """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
     from discreet._base.files import flush_folder
     from discreet.corpus import write_corpus
-    from discreet.corpus.write import side_file
+    from discreet.corpus.read import side_file
 
     folder = out.absolute().parent
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{out.name}.") as room:
@@ -211,7 +211,7 @@ def _write_as_shards(
     ``read_counts(read)`` reads counts, by ``read`` where that is given, and ``declare`` says that words are public.
     """
     from discreet.corpus import read_into_shards, write_shards
-    from discreet.corpus.shards.counts import STREAMED_COUNTS
+    from discreet.corpus.shards.write import STREAMED_COUNTS
 
     given = {name: value for name, value in options.items() if value is not None}
     row = FORMATS.get(known)
@@ -242,8 +242,8 @@ def _write_as_shards(
 def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
     """Refuse to call words public that lie beside counts, where it is known that they are not."""
     from discreet.corpus import load_vocabulary
+    from discreet.corpus.read import read_word_origin
     from discreet.corpus.vocabulary import UNKNOWN, refuse_public
-    from discreet.corpus.write import read_word_origin
 
     refuse_public(read_word_origin(source, load_vocabulary(vocabulary)) or UNKNOWN)
 
@@ -251,7 +251,7 @@ def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
 def _declared(shards: "ShardedCorpus") -> "ShardedCorpus":
     """Name the command where it was the command that said that words are public."""
     from discreet.corpus import ShardedCorpus
-    from discreet.corpus.shards.manifest import write_manifest
+    from discreet.corpus.shards.shard_file import write_manifest
 
     manifest = shards.manifest
     if not manifest.origin.declared_by.endswith("in read_into_shards"):

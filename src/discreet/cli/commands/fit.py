@@ -157,7 +157,7 @@ def _fit(
     from discreet.cli.reading import load, open_shards
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vector_file
-    from discreet.release.booking.booked_choices import ledger_of_choices
+    from discreet.release.private_estimator import ledger_of_choices
 
     say = console(quiet=quiet)
     if not checks:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback, tell
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.counting import Int32Buffer
 from discreet.corpus.files import PathLike, Problems, Source, open_source
 from discreet.corpus.formats.table import Counted, CountReading
 from discreet.corpus.formats.text_files import rows_of
-from discreet.corpus.tokens.counting import Int32Buffer
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [

@@ -15,9 +15,9 @@ from discreet._base.persons import is_missing_person, person_key, why_nobody
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import first_few
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
-from discreet.corpus.tokens.counting import TextCounter
-from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens
+from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, Parameter, Proposal
 

@@ -25,7 +25,7 @@ from discreet.corpus.files import (
     unless_damaged,
 )
 from discreet.corpus.formats.records import Fields, Reading, Record, choose_fields, gather, show_fields
-from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 

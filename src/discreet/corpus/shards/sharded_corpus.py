@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from discreet._base.arrays import Csr
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
-from discreet.corpus.shards.manifest import Manifest, read_manifest
-from discreet.corpus.shards.shard_file import Shard
+from discreet.corpus.shards.shard_file import Manifest, Shard, read_manifest
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 

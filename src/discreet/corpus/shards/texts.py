@@ -11,20 +11,17 @@ from numpy.typing import ArrayLike
 
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, whole
+from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
 from discreet.corpus.formats.tabular import holds_frames, read_frames
 from discreet.corpus.read import refuse_options
-from discreet.corpus.shards.counts import STREAMED_COUNTS, read_counts_into_shards
-from discreet.corpus.shards.cut import NewFolder, ShardCutter
-from discreet.corpus.shards.manifest import Manifest, write_manifest
-from discreet.corpus.shards.shard_file import Rows
+from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.shards.spill import Spill
-from discreet.corpus.shards.write import SHARD_DOCUMENTS
-from discreet.corpus.tokens.counting import TextCounter
-from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.shards.spill import NewFolder, ShardCutter, Spill
+from discreet.corpus.shards.write import SHARD_DOCUMENTS, STREAMED_COUNTS, read_counts_into_shards
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from discreet._base.files import read_list
 from discreet._base.validate import is_there, shown
-from discreet.corpus.tokens.letters import lower_words
+from discreet.corpus.letters import lower_words
 from discreet.errors import Parameter, ParameterError
 
 __all__ = [

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from discreet._base.validate import first_few
 from discreet.corpus.check import Csr
-from discreet.corpus.tokens.letters import Breaks
-from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens
+from discreet.corpus.letters import Breaks
+from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
 
 __all__ = ["Int32Buffer", "RowChunks", "TextCounter", "count_texts", "count_tokens", "only_texts"]

@@ -1,1 +1,0 @@
-"""From text to tokens, and from tokens to counts."""
