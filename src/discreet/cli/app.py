@@ -25,8 +25,6 @@ from discreet.errors import (
     WordVectorsWarning,
 )
 
-__all__ = ["main", "run"]
-
 # Typer carries its own copy of click since 0.26 and depends on click before; its public names lead to either.
 _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__

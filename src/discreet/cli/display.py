@@ -25,19 +25,6 @@ from discreet.report.wording import told as noise_told
 if TYPE_CHECKING:
     from discreet.report.comparison import Comparison
 
-__all__ = [
-    "SEEDED",
-    "console",
-    "console_of_results",
-    "hand_over",
-    "print_comparison",
-    "print_guarantee",
-    "print_json",
-    "print_topics",
-    "progress",
-    "whole_words",
-]
-
 _NARROW, _WIDE = 40, 10_000
 #: What a promise is worth that was made with a seed.
 SEEDED = "Made with a seed: reproducible, not for release."

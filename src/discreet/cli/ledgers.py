@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from discreet.privacy import Ledger
     from discreet.release import FitRelease, PrevalenceRelease, Release
 
-__all__ = [
-    "after_interruption",
-    "check_release_file",
-    "close_ledgers",
-    "ledger_of_run",
-    "name_of_unit",
-    "open_ledger",
-    "save_with_card",
-    "written",
-    "written_elsewhere",
-]
-
 #: What this run wrote elsewhere than it was asked to.
 _ELSEWHERE: list[str] = []
 #: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.

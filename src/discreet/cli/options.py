@@ -28,47 +28,6 @@ from discreet.errors import ParameterError, ReleaseError, WeakForecastWarning
 if TYPE_CHECKING:
     from discreet.release import PrevalenceRelease, Release
 
-__all__ = [
-    "CUTTING",
-    "NOTHING_SAID",
-    "NOT_OF_A_RELEASE",
-    "PRIVATE",
-    "READ",
-    "About",
-    "CorpusArgument",
-    "Delta",
-    "Epsilon",
-    "Force",
-    "Label",
-    "Model",
-    "NewFolder",
-    "PageFile",
-    "Person",
-    "PublicWords",
-    "Quiet",
-    "ReportFile",
-    "Seed",
-    "Set",
-    "Text",
-    "TextOptions",
-    "Threads",
-    "TopicCount",
-    "UnitName",
-    "Vocabulary",
-    "VocabularyIsPublic",
-    "WordVectorFile",
-    "Words",
-    "called",
-    "check_output_file",
-    "check_output_folder",
-    "hidden",
-    "in_panels",
-    "named_values",
-    "reads_texts",
-    "today",
-    "with_details",
-]
-
 Written = TypeVar("Written", "Release", "PrevalenceRelease")
 #: Bytes that a release of 100 topics of 2,000 words, with its report, takes.
 _ROOM = 8 << 20

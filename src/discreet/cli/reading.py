@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from discreet.engines import Engine
     from discreet.release import Release
 
-__all__ = [
-    "TlsFolder",
-    "Workers",
-    "declare_public",
-    "engine_for",
-    "load",
-    "open_shards",
-    "read_for",
-    "say_skipped",
-    "show_shards",
-]
-
 Workers = Annotated[
     str | None,
     typer.Option(

@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from discreet.release import Release
     from discreet.release.prevalence import PrevalenceRelease
 
-__all__ = [
-    "End",
-    "Every",
-    "Groups",
-    "PrivateGroups",
-    "Start",
-    "check_field",
-    "cost_of_topics",
-    "fields_of",
-    "labels_of",
-    "shares_of",
-    "show_shares",
-    "write_table",
-]
-
 Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one per line.")]
 Every = Annotated[
     str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")

@@ -18,8 +18,6 @@ from discreet.cli.commands.perturb import (
 from discreet.cli.options import NOTHING_SAID, Force, Quiet, TextOptions, check_output_file, reads_texts
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
-__all__ = ["NOTHING_TO_SEND", "answer"]
-
 #: Exit code where this is no document's question: no file was written, and that is no fault.
 NOTHING_TO_SEND = 4
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from discreet.local import PublishedQuestion
     from discreet.local.whole_document.questions import CodebookReport
 
-__all__ = ["ask"]
-
 
 def ask(
     course: Annotated[Path, typer.Argument(help="Folder of the course; made where there is none.")],

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.audit.canary_run import OneRunReport
 
-__all__ = ["audit"]
-
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
 _BROKEN = "BROKEN      more is proved than was promised"

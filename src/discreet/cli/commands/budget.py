@@ -12,8 +12,6 @@ from discreet.cli.options import Delta, Epsilon
 if TYPE_CHECKING:
     from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 
-__all__ = ["budget"]
-
 
 def budget(
     epsilon: Epsilon = 1.0,

@@ -23,8 +23,6 @@ from discreet.cli.options import (
 )
 from discreet.errors import ParameterError, PrivacyError
 
-__all__ = ["choose_topics", "numbers_of_topics"]
-
 _NEEDS_WORDS = (
     "words taken from private texts would leak: give a public list of words, and declare it public: "
     "--vocabulary FILE and --vocabulary-is-public."
@@ -75,11 +73,7 @@ def choose_topics(
     candidates = numbers_of_topics(topics)
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
-    private: dict[str, Any] = {
-        "--delta": delta,
-        "--person": person,
-        "--ledger": ledger,
-    }
+    private: dict[str, Any] = {"--delta": delta, "--person": person, "--ledger": ledger}
     private["--vocabulary-is-public"] = vocabulary_is_public or None
     if epsilon is None:
         idle = [option for option, value in private.items() if value is not None]
@@ -155,11 +149,8 @@ def _choose(
         )
     release = found.release
     if as_json:
-        answer = {
-            "best": found.n_topics,
-            "candidates": list(found.candidates),
-            "guarantee": release.guarantee,
-        }
+        told = (found.n_topics, list(found.candidates), release.guarantee)
+        answer = dict(zip(("best", "candidates", "guarantee"), told, strict=True))
         typer.echo(json.dumps(answer, indent=1))
     else:
         typer.echo(f"{found.n_topics} topics, chosen among {', '.join(map(str, found.candidates))}")
@@ -237,14 +228,9 @@ def _show(result: Any) -> None:
         table.add_column(name, justify="right")
     for row in result.table():
         mark = "*" if row["n_topics"] == result.best else " "
-        table.add_row(
-            f"{row['n_topics']:.0f}{mark}",
-            f"{row['perplexity']:.1f}",
-            f"{row['perplexity_error']:.1f}",
-            f"{row['coherence']:.3f}",
-            f"{row['coherence_error']:.3f}",
-            f"{row['diversity']:.2f}",
-        )
+        forms = {"perplexity": ".1f", "perplexity_error": ".1f", "coherence": ".3f", "coherence_error": ".3f"}
+        cells = [format(row[name], form) for name, form in (forms | {"diversity": ".2f"}).items()]
+        table.add_row(f"{row['n_topics']:.0f}{mark}", *cells)
     out = console_of_results()
     out.print(table)
     out.print(f"words alone: perplexity {result.unigram_perplexity.mean():.1f}")

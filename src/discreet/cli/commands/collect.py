@@ -12,8 +12,6 @@ from discreet.errors import DiscreetError, ParameterError
 if TYPE_CHECKING:
     from discreet.local import BitChannel
 
-__all__ = ["collect"]
-
 
 def collect(
     store: Annotated[

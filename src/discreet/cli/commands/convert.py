@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet._base.progress import Callback
     from discreet.corpus import Corpus, ShardedCorpus
 
-__all__ = ["convert"]
-
 SIDES = ("vocab", "persons", "labels", "origin")
 
 

@@ -16,8 +16,6 @@ from discreet.cli.options import (
 )
 from discreet.errors import CorpusError
 
-__all__ = ["demo", "paragraphs"]
-
 #: Shorter paragraphs are salutations and headings.
 SHORTEST_PARAGRAPH = 15
 TOKEN_PATTERN = r"[a-z]{3,}"

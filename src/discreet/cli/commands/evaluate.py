@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.release import Release
 
-__all__ = ["evaluate"]
-
 #: Words of each topic that coherence looks at.
 _TOP = 10
 _PRIVATE = (

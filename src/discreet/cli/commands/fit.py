@@ -61,36 +61,13 @@ if TYPE_CHECKING:
     from discreet.privacy import Ledger
     from discreet.release import Release
 
-__all__ = ["check", "fit"]
-
 _SHOWN = 12
 #: What fit_topics takes that an option says, or a file.
-_SAID = frozenset(
-    {
-        *(
-            "texts_or_corpus",
-            "epsilon",
-            "delta",
-            "n_topics",
-            "text",
-            "person",
-            "unit_name",
-            "persons",
-            "vocabulary",
-            "stop_words",
-        ),
-        *(
-            "words_are_public",
-            "token_pattern",
-            "tokenizer",
-            "ngram_range",
-            "phrases",
-            "word_vectors",
-            "n_jobs",
-        ),
-        *("random_state", "engine", "ledger", "callback", "prevalence", "by"),
-    }
-)
+_SAID = frozenset((
+    "texts_or_corpus", "epsilon", "delta", "n_topics", "text", "person", "unit_name", "persons", "vocabulary",
+    "stop_words", "words_are_public", "token_pattern", "tokenizer", "ngram_range", "phrases", "word_vectors", "n_jobs",
+    "random_state", "engine", "ledger", "callback", "prevalence", "by",
+))  # fmt: skip
 
 
 @in_panels(

@@ -12,8 +12,6 @@ from discreet.errors import ReleaseError
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
 
-__all__ = ["compare", "report", "topics"]
-
 
 def report(
     model: Annotated[

@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.local import BitChannel
 
-__all__ = [
-    "Per",
-    "document_names",
-    "make_channel",
-    "name_field",
-    "nothing_written",
-    "perturb",
-    "read_documents",
-    "say_recorded",
-    "say_spent",
-    "say_unreachable",
-]
-
-
 #: Of documents that have spent their budgets, to be named; and how long a name may be.
 _NAMED, _LONGEST_NAME = 10, 60
 #: Of words that cannot be found, to be named.

@@ -45,8 +45,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.release import Release
 
-__all__ = ["prevalence"]
-
 #: What ``--set`` names.
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
@@ -105,9 +103,7 @@ def prevalence(
     from discreet.release import Release
 
     check_release_file(out, force=force)
-    others = named_values(
-        settings, ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight"), "--set"
-    )
+    others = named_values(settings, _OTHERS, "--set")
     known = how.format_of(corpus)
     fields = ("",) if by is None else fields_of(by, groups, every)
     if by is not None:

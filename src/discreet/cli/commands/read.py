@@ -27,8 +27,6 @@ from discreet.errors import CorpusError, ReleaseError
 if TYPE_CHECKING:
     from discreet.release import Release
 
-__all__ = ["read"]
-
 #: Characters that are shown of a document.
 _LONGEST = 1500
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.release import PrevalenceRelease, Release
     from discreet.report.suspicion import Suspect
 
-__all__ = ["review"]
-
 _PAGE = 25
 
 

@@ -8,8 +8,6 @@ import typer
 from discreet.cli.options import NOTHING_SAID, Delta, Epsilon, PublicWords, TextOptions, reads_texts
 from discreet.errors import ParameterError
 
-__all__ = ["app"]
-
 app = typer.Typer(
     no_args_is_help=True,
     help="Take part in training topics across silos, running nothing that a server sends.",

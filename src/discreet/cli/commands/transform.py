@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 import typer
@@ -25,11 +25,6 @@ from discreet.cli.options import (
 )
 from discreet.cli.reading import TlsFolder, Workers, engine_for
 from discreet.errors import ParameterError, ReleaseError
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["transform"]
 
 
 @reads_texts(*NOT_OF_A_RELEASE)

@@ -7,8 +7,6 @@ import typer
 
 from discreet.cli.options import check_output_file
 
-__all__ = ["vectors"]
-
 
 def vectors(
     source: Annotated[

@@ -13,8 +13,6 @@ import typer
 from discreet.cli.options import Quiet
 from discreet.errors import ParameterError
 
-__all__ = ["TOPICS", "cache_folders", "compiled_before", "tasks", "warmup"]
-
 #: Numbers of topics for which the sampler's kernel is compiled: each block of 16 has its own.
 TOPICS = "20,50,100,200"
 
