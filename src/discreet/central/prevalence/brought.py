@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from discreet._base.files import list_lines
+from discreet._base.persons import check_same_rows
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import contribution_bound
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
@@ -184,6 +185,7 @@ def share_topics(
     release = topics if isinstance(topics, Release) else bring_topics(topics)
     if (by is None) != (groups is None):
         raise ParameterError(Parameter("by"), " and ", Parameter("groups"), " come together, or not at all.")
+    check_same_rows(texts, by, "by", "the texts")
     cut = Tokenizer()
     corpus = texts
     if is_source(texts):
@@ -203,5 +205,8 @@ def share_topics(
     )
     labels = labels_of_all(corpus)
     if by is not None:
-        labels = [None if empty is None else group for empty, group in zip(labels, by, strict=True)]
+        given = list(by)
+        if len(given) != len(labels):
+            raise CorpusError(f"by must have a label for each of {len(labels)} texts, but has {len(given)}.")
+        labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
     return model.fit(corpus, by=labels, persons=persons).release_
