@@ -249,6 +249,7 @@ def test_print_makes_a_pdf(visit):
     pdf = page.pdf(prefer_css_page_size=True)
     assert pdf.startswith(b"%PDF-")
     assert len(pdf) > 20_000
+    assert 0 < pdf.count(b"/Type /Page\n") <= 4
     page.emulate_media(media="print")
     assert not page.locator("#detail").is_visible()
     assert page.locator("#topic-7").is_visible()

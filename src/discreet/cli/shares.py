@@ -11,7 +11,6 @@ from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
     from discreet.central import TopicPrevalence
-    from discreet.release import Release
     from discreet.release.prevalence import PrevalenceRelease
 
 Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one per line.")]
@@ -139,13 +138,11 @@ def write_table(made: "PrevalenceRelease", path: Path) -> None:
     write_whole(table_csv(made).encode(), path, "the table")
 
 
-def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = None) -> None:
-    """Print what is certain, with intervals, or where nothing is, the largest shares; which of ``topics`` are noise."""
+def show_shares(made: "PrevalenceRelease", say: Any) -> None:
+    """Print what is certain, with intervals, or where nothing is, the largest shares."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table
-
-    from discreet.report.wording import mostly_noise
 
     over_time, form = len(made.periods) > 1, "{:+.1f}"
     if len(made.groups) == 1:
@@ -164,7 +161,6 @@ def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = 
                 (alone.share, alone.low, alone.high),
                 np.argsort(-alone.share.ravel(), kind="stable"),
             )
-    noisy = np.zeros(len(made.topics), np.bool_) if topics is None else mostly_noise(topics)
     if len(chosen):
         shown = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("group", "topic", "points", "95 % interval", "words")[over_time:]:
@@ -174,8 +170,7 @@ def show_shares(made: "PrevalenceRelease", say: Any, topics: "Release | None" = 
         for cell in chosen[:_MOST_SHOWN].tolist():
             group, topic = divmod(cell, len(made.topics))
             value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
-            called = f"{'(mostly noise) ' if noisy[topic] else ''}{made.topics[topic]}"
-            cells = [made.groups[group], str(topic), value, f"{low} to {high}", called]
+            cells = [made.groups[group], str(topic + 1), value, f"{low} to {high}", made.topics[topic]]
             shown.add_row(*map(escape, cells[over_time:]))
         say.print(shown)
 

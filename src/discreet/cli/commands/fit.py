@@ -246,7 +246,7 @@ def _fit(
     if prevalence is not None and shares is not None:
         made = with_details(prevalence.release_, about, date)
         written = save_with_card(made, shares, force=force)
-        show_shares(made, say, release)
+        show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
         console().print(

@@ -175,7 +175,7 @@ def prevalence(
     if table is not None:
         write_table(made, table)
         written.append(table)
-    show_shares(made, say, release)
+    show_shares(made, say)
     print_guarantee(made, say)
     apart = made.configuration.get("topics_booked_here") is not True
     (console() if apart else say).print(cost_of_topics(made), markup=False)
