@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.cli.app import run
-from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus import Corpus, read_corpus, write_corpus
+from discreet.corpus.formats.table import WRITABLE_FORMATS
 from discreet.corpus.vocabulary import FROM_TEXT, WordOrigin
 
 WORDS = ("bed", "nurse", "pain", "ward")

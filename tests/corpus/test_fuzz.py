@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.corpus import COUNT_FORMATS, TEXT_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus import Corpus, read_corpus, write_corpus
+from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS
 from discreet.errors import CorpusError
 
 FORMATS = sorted({**TEXT_FORMATS, **COUNT_FORMATS}.keys() - {"txt", "xlsx", "shards"})

@@ -12,15 +12,9 @@ from tests.naive import corpus as naive
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
 from discreet.cli.app import run
-from discreet.corpus import (
-    DEFAULT_TOKEN_PATTERN,
-    Tokenizer,
-    from_frame,
-    read_corpus,
-    read_into_shards,
-    tokenizer_like,
-)
+from discreet.corpus import Tokenizer, from_frame, read_corpus, read_into_shards, tokenizer_like
 from discreet.corpus import tokenizer as module
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import CorpusError, ParameterError
 
 PHRASES = ["heart attack", "shortness of breath", "of the heart", "heart attack ward"]

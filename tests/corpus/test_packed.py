@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from discreet import CorpusError
-from discreet.corpus import find_format, read_corpus
+from discreet.corpus import read_corpus
+from discreet.corpus.formats.table import find_format
 
 TEXTS = ["nurse bed nurse", "", "ward nurse ward ward", "pain bed ward"]
 LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()

@@ -7,17 +7,9 @@ import pytest
 import scipy.sparse as sp
 from tests.naive import corpus as naive
 
-from discreet.corpus import (
-    COUNT_FORMATS,
-    TEXT_FORMATS,
-    Corpus,
-    Tokenizer,
-    counting,
-    find_format,
-    from_frame,
-    read_corpus,
-)
+from discreet.corpus import Corpus, Tokenizer, counting, from_frame, read_corpus
 from discreet.corpus.formats import count_lines
+from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, find_format
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 

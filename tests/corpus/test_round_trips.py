@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus import Corpus, read_corpus, write_corpus
+from discreet.corpus.formats.table import WRITABLE_FORMATS
 from discreet.corpus.read import read_word_origin
 from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, ColumnChoice, WordOrigin
 from discreet.errors import CorpusError

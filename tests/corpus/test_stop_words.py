@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
-from discreet.corpus import Tokenizer, english_stop_words, read_corpus, write_shards
+from discreet.corpus import Tokenizer, read_corpus, write_shards
+from discreet.corpus.stop_words import english_stop_words
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
 LISTS = {"german": ["und", "der", "über"], "spanish": ["de", "la", "el"]}

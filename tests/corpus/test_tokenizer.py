@@ -8,9 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.naive import corpus as naive
 
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, english_stop_words
+from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus import tokenizer as module
 from discreet.corpus.letters import lower_text
+from discreet.corpus.stop_words import english_stop_words
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import ParameterError
 
 PATTERNS = [

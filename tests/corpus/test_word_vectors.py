@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from discreet.corpus import match_vectors, write_vectors
-from discreet.corpus.word_vectors import check_vector_file, file_digest
+from discreet.corpus import match_vectors
+from discreet.corpus.word_vectors import check_vector_file, file_digest, write_vectors
 from discreet.errors import CorpusError, ParameterError
 
 WORDS = ["nurse", "ward", "pain"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
-    from discreet.central.word_level.cost import InherentPrivacy, inherent_privacy
+    from discreet.central.word_level.cost import inherent_privacy
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
 
 _HOMES = {
@@ -33,12 +33,11 @@ _HOMES = {
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
     "discreet.central.vocabulary": ("PrivateCountVectorizer",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
-    "discreet.central.word_level.cost": ("InherentPrivacy", "inherent_privacy"),
+    "discreet.central.word_level.cost": ("inherent_privacy",),
 }
 
 __all__ = [
     "HybridGibbsLDA",
-    "InherentPrivacy",
     "PrivateCountVectorizer",
     "PrivateFit",
     "PrivateLDA",

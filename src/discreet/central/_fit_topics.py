@@ -28,9 +28,9 @@ from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
+from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
-from discreet.corpus.tokenizer import WORD_SETTINGS, choose_tokenizer
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal

@@ -328,7 +328,7 @@ class TextOptions:
 
     def format_of(self, path: Path) -> str:
         """Return the format that was named, or the one that the file's name tells."""
-        from discreet.corpus import find_format
+        from discreet.corpus.formats.table import find_format
 
         return self.read.get("format") or find_format(path)
 
@@ -346,7 +346,8 @@ class TextOptions:
         release : Release, optional
             Whose texts were cut as these must be.
         """
-        from discreet.corpus import TEXT_FORMATS, Tokenizer, tokenizer_like
+        from discreet.corpus import Tokenizer, tokenizer_like
+        from discreet.corpus.formats.table import TEXT_FORMATS
 
         cutting = {name: value for name, value in self.read.items() if name in CUTTING}
         given = {name: value for name, value in self.read.items() if name not in (*CUTTING, "format")}

@@ -113,7 +113,7 @@ def shares_of(
 
 def check_field(corpus: Path, known: str, by: str) -> None:
     """Refuse counts, which have no fields that could name a group; shards carry one label a document."""
-    from discreet.corpus import TEXT_FORMATS
+    from discreet.corpus.formats.table import TEXT_FORMATS
 
     if known == "shards":
         if by != "label":

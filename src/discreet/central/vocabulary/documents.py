@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from discreet._base.persons import check_persons, index_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import collect, kind_of
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, load_vocabulary
+from discreet.corpus import Corpus, Tokenizer, load_vocabulary
 from discreet.corpus.counting import count_texts, only_texts
 from discreet.corpus.letters import Breaks
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
 __all__ = [

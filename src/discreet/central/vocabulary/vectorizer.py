@@ -56,11 +56,11 @@ from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice, r
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import Choice, rank_words, secret_order, words_in_shards
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
+from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
-from discreet.corpus.tokenizer import WORD_SETTINGS, choose_tokenizer
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal

@@ -127,7 +127,7 @@ def _choose(
     from discreet.central import choose_n_topics_privately
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.reading import declare_public, load, say_skipped
-    from discreet.corpus import TEXT_FORMATS
+    from discreet.corpus.formats.table import TEXT_FORMATS
 
     say = console(quiet=quiet)
     check_output_folder(out)

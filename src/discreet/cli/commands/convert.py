@@ -69,7 +69,7 @@ def convert(
     With --shard-documents, OUT is a folder of shards, for what is larger than memory; a person's documents share one.
     """
     from discreet.cli.display import console, progress
-    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
     say = console(quiet=quiet)
     source = sources[0]

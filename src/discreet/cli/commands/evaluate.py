@@ -136,7 +136,7 @@ def evaluate(
 
 def _for_reference(how: TextOptions, reference: Path) -> TextOptions:
     """Return how the reference is read: as the documents, where it holds texts."""
-    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
     read = {name: value for name, value in how.read.items() if name != "format"}
     return TextOptions(how.text, read) if find_format(reference) in TEXT_FORMATS else NOTHING_SAID
@@ -196,7 +196,7 @@ def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._base.arrays import column_words
     from discreet.cli.reading import load
-    from discreet.corpus import TEXT_FORMATS
+    from discreet.corpus.formats.table import TEXT_FORMATS
 
     known = how.format_of(path)
     if known in TEXT_FORMATS:

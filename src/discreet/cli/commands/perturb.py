@@ -151,7 +151,8 @@ def read_documents(
 
     A missing text is an empty document: whether one is answered for must not depend on what it says.
     """
-    from discreet.corpus import TEXT_FORMATS, read_corpus
+    from discreet.corpus import read_corpus
+    from discreet.corpus.formats.table import TEXT_FORMATS
 
     file_format = how.format_of(documents)
     options = how.options(file_format, stop_words=None)

@@ -48,7 +48,7 @@ def read(
     release's promise does not cover that choice.
     """
     from discreet.cli.reading import read_for
-    from discreet.corpus import TEXT_FORMATS
+    from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.release import Release
 
     release = Release.load(model)

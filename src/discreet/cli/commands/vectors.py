@@ -22,8 +22,8 @@ def vectors(
     shows which of them have a vector.
     """
     from discreet.cli.display import console
-    from discreet.corpus import load_vocabulary, match_vectors, write_vectors
-    from discreet.corpus.word_vectors import file_digest
+    from discreet.corpus import load_vocabulary, match_vectors
+    from discreet.corpus.word_vectors import file_digest, write_vectors
 
     check_output_file(out, (".npz",), force=None)
     listed = load_vocabulary(words)
