@@ -25,8 +25,8 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
-from discreet.central.vocabulary.documents import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
+from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
@@ -244,15 +244,18 @@ def fit_topics(
         whose = "person"
     privacy_unit = whose if privacy_unit is None else privacy_unit
     words.privacy_unit = topics.privacy_unit = privacy_unit
-    by = by if prevalence is None else labels_for(texts_or_corpus, by)
-    check_rows_of_labels(texts_or_corpus, by, persons)
+    about_groups: list[DiscreetError] = []
+    if prevalence is not None or by is not None:
+        by = by if prevalence is None else labels_for(texts_or_corpus, by)
+        check_rows_of_labels(texts_or_corpus, by, persons)
+        about_groups = faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon, n_topics)
     theirs = ledger_of_choices(texts_or_corpus)
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, persons),
             *faults_of_counted(texts_or_corpus, words.get_params(deep=False)),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
-            *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon, n_topics),
+            *about_groups,
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
@@ -273,7 +276,7 @@ def fit_topics(
     if known and not where:
         release = topics.fit(texts_or_corpus, persons=persons).release_
     else:
-        if chosen:
+        if chosen and word_vectors is not None:
             check_vectors(word_vectors)
         if vocabulary is not None:
             words.fit([])  # the words are public: nothing is read

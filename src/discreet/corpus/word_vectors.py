@@ -360,8 +360,6 @@ def check_vector_file(path: PathLike) -> None:
 
 def check_vectors(source: Any) -> None:
     """Read vectors before their words are chosen, and keep nothing: to refuse broken ones before anything is spent."""
-    if source is None:
-        return
     if isinstance(source, str | _Path):
         check_vector_file(Path(source))
         return

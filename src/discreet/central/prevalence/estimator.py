@@ -472,8 +472,6 @@ def faults_with_topics(
     prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float, n_topics: Any
 ) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
-    if prevalence is None and by is None:
-        return []
     if prevalence is None:
         return [
             ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")

@@ -44,18 +44,21 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.central.sums.units import faults_of_shards
-from discreet.central.vocabulary.documents import (
+from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice, release_coverage
+from discreet.central.vocabulary.greedy import Greedy
+from discreet.central.vocabulary.thresholds import published_leak
+from discreet.central.vocabulary.units import (
+    Choice,
     Documents,
     check_kind,
     count_documents,
     faults_of_counted,
     is_writable,
     public_words,
+    rank_words,
+    secret_order,
+    words_in_shards,
 )
-from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice, release_coverage
-from discreet.central.vocabulary.greedy import Greedy
-from discreet.central.vocabulary.thresholds import published_leak
-from discreet.central.vocabulary.units import Choice, rank_words, secret_order, words_in_shards
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
