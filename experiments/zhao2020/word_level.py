@@ -96,9 +96,12 @@ def save_legend(figure, ax, name):
 STOPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 250, 300)
 #: Method, form: eps_I and eps_L, or None where the algorithm has none.
 ATTACKS = {
+    ("non-private", PRINTED): None,
     ("non-private", MEANT): (math.inf, math.inf),
     ("CDP-LDA+, eps 1", PRINTED): None,
     ("HDP-LDA, eps_I 10, eps_L 1", PRINTED): (10.0, 1.0),
+    ("HDP-LDA, eps_I 5, eps_L 1", PRINTED): (5.0, 1.0),
+    ("HDP-LDA, eps_I 1, eps_L 1", PRINTED): (1.0, 1.0),
     ("HDP-LDA, eps_I 10, eps_L 1", MEANT): (10.0, 1.0),
     ("HDP-LDA, eps_I 5, eps_L 1", MEANT): (5.0, 1.0),
     ("HDP-LDA, eps_I 1, eps_L 1", MEANT): (1.0, 1.0),
@@ -138,7 +141,9 @@ def attacked(counts, method, form, beta, n_sweeps):
         spies[0].see(before, run.topics)
 
     more = {"watch": watch}
-    if epsilons is None:
+    if method == "non-private":
+        printed_gibbs.gibbs(counts, N_TOPICS, ALPHA, beta, n_sweeps, 0, **more)
+    elif epsilons is None:
         more |= {"epsilon": 1.0, "every": True, "in_place": True}
         printed_gibbs.cdp_lda(counts, N_TOPICS, ALPHA, beta, n_sweeps, 0, **more)
     else:

@@ -155,6 +155,29 @@ def test_the_update_is_the_formula_with_the_expected_size(monkeypatch):
         np.testing.assert_allclose(after.variance, variance)
 
 
+def test_published_steps_hardly_move_the_topics():
+    paces = [
+        [(model.learning_offset + t) ** -model.learning_decay for t in range(1, 21)]
+        for model in (dpsvi.PrivateSVILDA.park2016(), dpsvi.PrivateSVILDA.park2016(corrected=True))
+    ]
+    moved = [1 - math.prod(1 - pace for pace in run) for run in paces]
+    assert max(paces[0]) < 0.008
+    assert moved[0] == pytest.approx(0.144, abs=5e-4)
+    assert moved[1] > 0.99
+
+
+def test_the_published_norm_bound_clips_no_news_and_makes_five_times_the_noise():
+    """130 tokens, no word twenty times: the squares add up to at most 19 * 130, below 50 squared."""
+    text = csr(np.array([[19] * 6 + [16]]))
+    bounds = [dpsvi.PrivateSVILDA.park2016(corrected=one).contribution_bound for one in (False, True)]
+    assert bounds == [50, 10]
+    kept = [sampled(text, settings=make(contribution_bound=one)).sum() * one / 2**BITS for one in bounds]
+    assert kept[0] == pytest.approx(130, abs=7 * K * 50 / 2**BITS)  # whole steps of the lattice
+    assert kept[1] < 100
+    noise = [steps(text, make(contribution_bound=one), 1)[0][1].variance[0, 0] ** 0.5 for one in bounds]
+    assert noise[0] == pytest.approx(5 * noise[1])
+
+
 def test_noise_has_the_promised_scale_and_each_round_its_own(monkeypatch):
     passed = recorded(monkeypatch)
     steps(random_counts(30, 500, 8, mean=0.05), make(), 3)
