@@ -1,5 +1,6 @@
 """Every table of docs whose figures stand in a CSV of this repository shows that CSV's figures, cell by cell."""
 
+import ast
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -471,6 +472,15 @@ def test_the_posters_table():
             cells.append((f"{task}, {measure}, {where}", cell, values))
     assert len(cells) == 24
     check(cells)
+
+
+def test_the_experiment_has_the_same_poster():
+    script = ast.parse((ROOT / "experiments" / "wang2020" / "run.py").read_text())
+    [found] = [ast.literal_eval(one.value) for one in script.body if ast.unparse(one).startswith("POSTER =")]
+    names = {"f1": "F1", "auc": "AUC"}
+    assert {
+        (task, names.get(what, what)): v for (task, _), t in found.items() for what, v in t.items()
+    } == POSTER
 
 
 def test_the_poster_loses_more_than_three_points():
