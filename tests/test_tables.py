@@ -685,6 +685,30 @@ def test_perplexity_by_the_noise_of_one_sweep(also):
     check(cells)
 
 
+def test_orders_of_lines_that_the_page_tells():
+    """Figure 5: printed HDP-LDA against CDP-LDA+, and fresh noise against both; figure 4: the printed sampler."""
+    found = (
+        csv("zhao2020/perplexity").set_index(["corpus", "method", "form", "beta", "epsilon_noise"]).perplexity
+    )
+    hybrid, plus = "HDP-LDA, eps_I 10", "CDP-LDA+"
+    for corpus in STREAMED:
+        for level in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0):
+            printed = found[corpus, hybrid, "as printed", 0.5, level]
+            assert printed > found[corpus, plus, "as printed", 0.01, level]
+            fresh = found[corpus, f"{plus}, noise fresh each sweep", "as printed", 0.01, level]
+            ahead = fresh < min(printed, found[corpus, hybrid, "as meant", 0.5, level])
+            assert ahead == (corpus != "kos" or level >= 0.25)
+            if corpus == "kos":
+                assert (printed > found[corpus, "unigram", "as meant", 0.01, float("inf")]) == (level <= 1)
+    attack = csv("zhao2020/attack")
+    attack = attack[(attack.method == "non-private") & (attack.form == "as printed")]
+    early, late = attack[attack.sweeps == 20].mean_posterior, attack[attack.sweeps >= 100]
+    assert [round(early.min(), 2), round(early.max(), 2)] == [0.52, 0.68]
+    spans = late.groupby("corpus").mean_posterior.agg(["min", "max"]).round(2)
+    assert spans.loc["enron"].tolist() == [0.81, 0.84]
+    assert spans.loc["kos"].tolist() == [0.86, 0.87]
+
+
 def test_reports_and_noise_on_counts():
     results, cells = csv("zhao2020/figure6"), []
     for also in range(3):
