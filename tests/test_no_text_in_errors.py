@@ -302,7 +302,7 @@ NAMES_A_FILE = {
 }
 PUBLIC_SETTING = {"Release.with_settings"}
 #: Whoever holds a frame is shown the names of its columns, where the one that was asked for is missing.
-SHOWS_COLUMNS = {("from_frame", "pandas frame named by texts")}
+SHOWS_COLUMNS = {("from_frame", "pandas frame named by texts"), ("fit_topics", "pandas frame named by texts")}
 
 
 @pytest.fixture(scope="module")

@@ -33,10 +33,10 @@ HONEST = SharedGaussian.release
 STARTING_TOPICS = full_batch.starting_topics
 
 
-def neighbours(n=5):
+def neighbours(n=50):
     """A small crowd, and the same with one document of two words that nobody else has.
 
-    Two words: then every release has a contribution of full length, the co-occurrence too.
+    Two words, and often: then every release has a contribution of full length, the co-occurrence too.
     """
     rng = np.random.default_rng(2)
     crowd = np.c_[rng.poisson(1.0, (12, 5)), np.zeros((12, 2), int)]

@@ -116,7 +116,7 @@ def test_the_release_says_it_and_its_report(tmp_path):
     share, noise = settings["text_covered"], settings["text_covered_noise"]
     assert 0.4 < share < 1
     said = f"about {100 * share:.0f} % (±{200 * noise:.0f} points) of the text."
-    assert f"The words make up {said}" in release.to_html()
+    assert f"The words make up</th><td>{said.rstrip('.')}</td>" in release.to_html()
     assert f"The words chosen cover {said}" in settings["forecast"]
 
 

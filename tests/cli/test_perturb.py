@@ -179,8 +179,8 @@ def test_the_readme_says_what_the_command_prints_and_what_a_release_of_it_states
     readme = " ".join(page.split("## Without a curator")[1].split("```python")[0].split())
     assert "one word replaced by another: 4" in said
     assert "L times the loss of one replaced word" in said
-    assert "costs L times as much" in readme
-    assert "a document without limit: the release states the last" in readme
+    assert "for a document of L words (L times as much)" in readme
+    assert "for a document without limit, which is the one that a release states" in readme
     channel, bits = read_reports(folder / "reports.bin", vocabulary=WORDS)
     release = LocalLDA(1, channel=channel, allow_unlearnable=True, random_state=0)
     promised = release.fit(np.repeat(bits, 1500, axis=0)).release_.promise.epsilon

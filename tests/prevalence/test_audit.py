@@ -16,6 +16,7 @@ from discreet.central.prevalence.labelled import prevalence_sum
 from discreet.central.private_fit import contributions
 from discreet.privacy import gdp_epsilon, gdp_mu
 from discreet.privacy.bound import BoundedSum
+from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
 
@@ -106,7 +107,7 @@ def test_chosen_names_and_their_shares_are_within_one_promise(unit):
     """Both releases of a private choice of groups, seen together: a unit of one name, at the edge of the threshold."""
     model = TopicPrevalence(PURE, group_selection="private", epsilon=EPSILON, delta=DELTA, privacy_unit=unit)
     how = model._plan().how
-    names, shares = how.names.mechanism, how.shares
+    names, shares = GaussianMechanism(how.names.bound, how.names.rounds[0][0]), how.shares
     edge = int(how.names.threshold)
     scores = []
     for seed, n in enumerate((1, 0)):

@@ -61,7 +61,7 @@ def test_shares_tell_of_groups_and_who_declared_them():
     assert "averaged over their documents, to a weight of one in all" in card
     for group, size in zip(shares.groups, shares.n_units, strict=True):
         assert f"| {group} | {size:,.0f} |" in card
-    for number, name in enumerate(shares.topics):
+    for number, name in enumerate(shares.topics, 1):
         assert f"\n{number}. {name}\n" in card
     low, high = fit.interval()
     assert f"{fit.gain:.4f} nats ({low:.4f} to {high:.4f} with 95 % confidence)" in fit.card()

@@ -216,7 +216,7 @@ def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
     assert "wrote c.html" in said
     assert "compared" in (tmp_path / "c.html").read_text()
     assert run("compare a b --out c.html".split()) == 2
-    assert "--force" in capsys.readouterr().err
+    assert "c.html exists; name another file" in capsys.readouterr().err
 
 
 def test_the_page_names_the_two_by_title_or_folder_and_digest():

@@ -84,7 +84,7 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
             "X is a list of lists of different lengths, but counts have a column for each word: pass a matrix; or if "
             "these are documents as numbers of words, Corpus.from_tokens."
         )
-    if hasattr(X, "column_names") and hasattr(X, "features"):
+    if hasattr(type(X), "column_names") and hasattr(type(X), "features"):
         raise CorpusError(
             "X is a dataset with columns, but counts of words are expected: fit_topics(X, text=..., person=...) takes "
             "it as it is."
