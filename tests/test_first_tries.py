@@ -10,7 +10,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from discreet import FederatedLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA, PrivateSVILDA
+from discreet import (
+    FederatedLDA,
+    LocalLDA,
+    PrivateCountVectorizer,
+    PrivateFit,
+    PrivateLDA,
+    PrivateSVILDA,
+    fit_topics,
+)
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity
@@ -107,3 +115,16 @@ def test_the_first_words_of_an_estimator_are_those_of_its_release():
     assert model.top_words(1) == [["abcdefghijkl"[row.argmax()]] for row in model.topic_word_]
     with pytest.raises(ReleaseError):
         model.top_words(by="relevance")
+
+
+def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
+    """`fit_topics` advised delimiter=";" and skip_empty=True, which it does not take."""
+    path = tmp_path / "messages.csv"
+    path.write_text("who;note\na;one two\na;three\n")
+    with pytest.raises(CorpusError, match=r"delimiter.*Say it to discreet\.corpus\.read_corpus\(path, text"):
+        fit_topics(path, text="note", person="who", epsilon=1.0)
+    frame = pd.DataFrame({"text": ["one two", None], "who": ["a", "b"]})
+    with pytest.raises(
+        CorpusError, match=r"skip_empty=True.*Say it to discreet\.corpus\.from_frame\(frame, text"
+    ):
+        fit_topics(frame, person="who", epsilon=1.0)

@@ -1,6 +1,7 @@
 """Ctrl-C: what was booked is said, and what to do; typer alone ends without a word."""
 
 import json
+import re
 
 import pytest
 
@@ -33,7 +34,9 @@ def test_what_was_booked_is_said(notes, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "interrupted: no result was written." in said
     assert f"{book} has booked 20 for this run, which stays spent" in said
-    assert "run the same command again" in said
+    assert re.search(r"What is left, 0(\.00\d+)?, may not pay for the same again", said)
+    assert fit(notes, "--ledger", tmp_path / "large.json", "--budget", 50) == 130
+    assert "run the same command again" in capsys.readouterr().err
     assert Ledger.open(book).spent().epsilon == pytest.approx(20, rel=1e-3)
     assert not (tmp_path / "m").exists()
 

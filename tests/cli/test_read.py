@@ -30,7 +30,7 @@ def place(tmp_path, monkeypatch):
 
 def test_the_documents_of_the_topic_are_shown_and_every_line_is_marked(place, capsys):
     before = sorted(place.iterdir())
-    assert run("read model notes.jsonl --text note --topic 1 -n 4".split()) == 0
+    assert run("read model notes.jsonl --text note --topic 2 -n 4".split()) == 0
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert all(line.startswith("PRIVATE | ") for line in lines)
@@ -47,15 +47,15 @@ def test_the_documents_of_the_topic_are_shown_and_every_line_is_marked(place, ca
 
 def test_what_is_shown_is_what_transform_ranks_first(place, capsys):
     assert run("transform model notes.jsonl --text note --out s.jsonl --quiet".split()) == 0
-    shares = [json.loads(line)["topic_2"] for line in (place / "s.jsonl").read_text().splitlines()]
+    shares = [json.loads(line)["topic_3"] for line in (place / "s.jsonl").read_text().splitlines()]
     best = [row for row in np.argsort(-np.array(shares), kind="stable").tolist() if row != 4][:3]
-    assert run("read model notes.jsonl --text note --topic 2 -n 3".split()) == 0
+    assert run("read model notes.jsonl --text note --topic 3 -n 3".split()) == 0
     out = capsys.readouterr().out
     assert [int(line.split()[3].rstrip(":")) for line in out.splitlines() if "| document" in line] == best
 
 
 def test_long_documents_are_cut_and_short_ones_left_out(place, capsys, monkeypatch):
-    call = "read model notes.jsonl --text note --topic 0 -n 1"
+    call = "read model notes.jsonl --text note --topic 1 -n 1"
     monkeypatch.setattr("discreet.cli.commands.read._LONGEST", 15)
     assert run(call.split()) == 0
     assert "\u2026" in capsys.readouterr().out
@@ -68,16 +68,16 @@ def test_long_documents_are_cut_and_short_ones_left_out(place, capsys, monkeypat
 def test_other_formats_are_read_too(place, capsys):
     raw = (place / "notes.jsonl").read_bytes()
     (place / "notes.jsonl.gz").write_bytes(gzip.compress(raw))
-    assert run("read model notes.jsonl.gz --text note --topic 0 -n 1".split()) == 0
+    assert run("read model notes.jsonl.gz --text note --topic 1 -n 1".split()) == 0
     assert MARKER in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("read model notes.jsonl --text note --topic 3", "--topic must be from 0 to 2"),
-        ("read model counts.npz --topic 0", "counts, not texts"),
-        ("read model notes.jsonl --text body --topic 0", "body"),
+        ("read model notes.jsonl --text note --topic 4", "--topic must be from 1 to 3"),
+        ("read model counts.npz --topic 1", "counts, not texts"),
+        ("read model notes.jsonl --text body --topic 1", "body"),
     ],
 )
 def test_what_cannot_be_read_is_said_without_text(place, call, message, capsys):

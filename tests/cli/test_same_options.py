@@ -56,7 +56,7 @@ def test_read_leaves_out_documents_without_text(tmp_path, monkeypatch, capsys):
     release(words=("ward", "bed")).save("model")
     rows = [{"text": None}, {"text": "ward ward bed"}, {"text": " "}, {"text": "bed bed"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    line = "read model a.jsonl --topic 0 --least-words 1"
+    line = "read model a.jsonl --topic 1 --least-words 1"
     assert run(line.split()) == 2
     assert "--read skip_empty=true leaves out documents without text" in capsys.readouterr().err
     assert run([*line.split(), "--read", "skip_empty=true"]) == 0

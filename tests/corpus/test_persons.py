@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.corpus import bare, same_person, two_readings
 
+from discreet import fit_topics
 from discreet._base.persons import number_persons, person_key
 from discreet.corpus import Corpus, read_corpus
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ParameterError
 
 MISSING = ("None", "none", "nan", "NaN", "NAN", "NaT", "<NA>", "NA", "N/A", "n/a", "#N/A", "NULL", "null")
 INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64)
@@ -220,3 +221,12 @@ def test_only_ways_to_write_one_name_or_number_are_made_equal():
     for pair in two:
         assert not same_person(*pair)
         assert len(set(number_persons(pair, 2).tolist())) == 2, pair
+
+
+def test_the_text_is_nobodys_name(tmp_path):
+    """Each text was a person of its own, and a fit said that it protected each person."""
+    path = tmp_path / "notes.csv"
+    path.write_text("text,who\na b,x\nc d,x\n")
+    for source in (path, pd.read_csv(path)):
+        with pytest.raises(ParameterError, match="are one field, 'text': name two"):
+            fit_topics(source, person="text", epsilon=1.0)

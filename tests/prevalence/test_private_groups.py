@@ -33,9 +33,7 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
         method.bound.bits,
     )
     passing = {
-        name
-        for name, weight in weights.items()
-        if weight > method.threshold * method.bound.sensitivity
+        name for name, weight in weights.items() if weight > method.threshold * method.bound.sensitivity
     }
     documents = LabelledDocuments(None, 500, labels, people)
     found = choose_names(documents, method, SecureStream(0), reservation(method))
@@ -86,9 +84,7 @@ def test_names_and_shares_are_priced_together():
 
 def test_a_person_of_many_names_counts_as_one():
     method = name_choice(1.0, 1e-6, 0.25, 3, "person").method
-    weights = naive.name_weights(
-        [f"place {i}" for i in range(50)], np.zeros(50, int), 3, method.bound.bits
-    )
+    weights = naive.name_weights([f"place {i}" for i in range(50)], np.zeros(50, int), 3, method.bound.bits)
     assert sum(weight**2 for weight in weights.values()) <= method.bound.sensitivity**2
     assert len(weights) == 3
 

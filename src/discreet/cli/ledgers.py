@@ -59,8 +59,14 @@ def written_elsewhere() -> str:
 def after_interruption() -> str:
     """Say what a run that was interrupted has booked, and how to go on."""
     told: list[str] = []
+    on = "To go on, run the same command again; it books anew."
     for ledger, spent in _OPENED:
         now, before = ledger.spent().epsilon, spent or 0.0
+        if ledger.epsilon - now < now - before:
+            on = (
+                f"What is left, {max(ledger.epsilon - now, 0.0):.4g}, may not pay for the same again: run it with a "
+                "smaller --epsilon, or decide on a larger budget, which is a weaker promise."
+            )
         told.append(
             f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
             f"been read: {now:.4g} of epsilon = {ledger.epsilon:g} in all."
@@ -68,9 +74,7 @@ def after_interruption() -> str:
             else f"Nothing was booked on {ledger.path}."
         )
     booked = " ".join(told) if told else "No ledger in a file was open, so none has booked anything."
-    return (
-        f"interrupted: no result was written. {booked} To go on, run the same command again; it books anew."
-    )
+    return f"interrupted: no result was written. {booked} {on}"
 
 
 def ledger_of_run(

@@ -242,14 +242,23 @@ def corpus_of_source(source: Any, text: str | None, person: str | None, tokenize
     """
     columns: dict[str, Any] = {"text": text, "person": person}
     columns = {name: column for name, column in columns.items() if column is not None}
-    if is_frame(source):
-        return from_frame(source, tokenizer=tokenizer, **columns)
-    if not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
+    framed = is_frame(source)
+    if not framed and not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
         raise CorpusError(
             "this is no file or folder that exists: pass the path of one, a frame, or a list of texts."
         )
-    cut = {"tokenizer": tokenizer} if reader_of(find_format(source)).holds == "text" else {}
-    return read_corpus(source, **cut, **columns)
+    try:
+        if framed:
+            return from_frame(source, tokenizer=tokenizer, **columns)
+        cut = {"tokenizer": tokenizer} if reader_of(find_format(source)).holds == "text" else {}
+        return read_corpus(source, **cut, **columns)
+    except CorpusError as error:
+        if not any(isinstance(part, Proposal) for part in error.args):
+            raise
+        reader = "from_frame(frame" if framed else "read_corpus(path"
+        where = f" Say it to discreet.corpus.{reader}, text=..., person=..., ...), and pass its corpus on."
+        parts = error.args
+    raise CorpusError(*parts, where)
 
 
 def name_columns(

@@ -222,8 +222,12 @@ def _states(release: PrevalenceRelease, found: Differences | None) -> list[list[
 
 
 def table_csv(release: PrevalenceRelease) -> str:
-    """Return the whole table as CSV: a row for each group and topic, projected shares with their 95 % intervals."""
+    """Return the whole table as CSV: a row for each group and topic, projected shares with their 95 % intervals.
+
+    Topics count from 1, as on the page.
+    """
     columns = release.to_columns()
+    columns["topic"] = [topic + 1 for topic in columns["topic"]]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)

@@ -35,7 +35,7 @@ _LONGEST = 1500
 def read(
     model: Model,
     corpus: CorpusArgument,
-    topic: Annotated[int, typer.Option(min=0, help="Number of the topic.")],
+    topic: Annotated[int, typer.Option(min=1, help="Number of the topic, as `discreet topics` lists it.")],
     documents: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents to show.")] = 5,
     least_words: Annotated[
         int, typer.Option(min=1, help="Leave out documents with fewer words of the model.")
@@ -53,19 +53,19 @@ def read(
 
     release = Release.load(model)
     n_topics = len(release.topic_word)
-    if topic >= n_topics:
-        raise ReleaseError(f"--topic must be from 0 to {n_topics - 1}, but is {topic}.")
+    if topic > n_topics:
+        raise ReleaseError(f"--topic must be from 1 to {n_topics}, but is {topic}.")
     known = how.format_of(corpus)
     if known not in TEXT_FORMATS:
         raise CorpusError("this file holds counts, not texts to read; name the file of texts.")
     options = how.options(known, stop_words=None, release=release)
     found = read_for(release, corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()
-    shares = release.transform(found.counts, n_jobs=-1)[:, topic]
+    shares = release.transform(found.counts, n_jobs=-1)[:, topic - 1]
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
     texts = _texts(release, corpus, known, chosen, len(shares), options)
-    _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
+    _say(f"topic {topic}: {', '.join(release.top_words(8)[topic - 1])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
     counted = " of those with text" if found.n_skipped else ""

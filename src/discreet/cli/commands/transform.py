@@ -45,7 +45,8 @@ def transform(
 
     Of a folder of shards, each thread or worker holds one at a time; rows are in the order of the shards, which
     need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
-    describes the new documents one by one and is as private as they are.
+    describes the new documents one by one and is as private as they are. Topics count from 1, as `discreet topics`
+    lists them.
     """
     from discreet.cli.display import console
     from discreet.cli.reading import open_shards, read_for, say_skipped
@@ -53,7 +54,7 @@ def transform(
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
     release = Release.load(model)
-    taken = ["document", *(f"topic_{topic}" for topic in range(len(release.topic_word)))]
+    taken = ["document", *(f"topic_{topic + 1}" for topic in range(len(release.topic_word)))]
     if identifier in taken:
         raise ParameterError(f"--id {identifier} is already a column of the output; rename the field.")
     known = how.format_of(corpus)
@@ -104,7 +105,7 @@ def write_shares(
             if identifiers is not None:
                 columns[identifiers[0]] = identifiers[1][rows.start : rows.stop]
             rounded = np.round(shares, 6)
-            columns |= {f"topic_{topic}": rounded[:, topic].tolist() for topic in range(shares.shape[1])}
+            columns |= {f"topic_{topic + 1}": rounded[:, topic].tolist() for topic in range(shares.shape[1])}
             done = rows.stop
             yield columns
 

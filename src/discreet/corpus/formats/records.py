@@ -13,13 +13,13 @@ import numpy as np
 
 from discreet._base.persons import is_missing_person, person_key, why_nobody
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import first_few
+from discreet._base.validate import first_few, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.vocabulary import FROM_TEXT
-from discreet.errors import CorpusError, Parameter, Proposal
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
 __all__ = [
     "Fields",
@@ -114,6 +114,13 @@ def gather(
     sink, keys = reading.sink, list[str]()
     documents = _Documents(reading)
     fields = reading.fields
+    if fields.person == fields.text:  # each text would be a person, and nobody's texts protected together
+        raise ParameterError(
+            Parameter("person"),
+            " and ",
+            Parameter("text"),
+            f" are one field, {shown(fields.text)}: name two.",
+        )
     number_of_person: dict[str, int] = {}
     persons = array("q")
     labels: list[int | str] = []
