@@ -62,10 +62,11 @@ def after_interruption() -> str:
     on = "To go on, run the same command again; it books anew."
     for ledger, spent in _OPENED:
         now, before = ledger.spent().epsilon, spent or 0.0
-        if ledger.epsilon - now < now - before:
+        left = max(round(ledger.epsilon - now, 4), 0.0)
+        if left < now - before:
             on = (
-                f"What is left, {max(ledger.epsilon - now, 0.0):.4g}, may not pay for the same again: run it with a "
-                "smaller --epsilon, or decide on a larger budget, which is a weaker promise."
+                f"What is left, {left:g}, may not pay for the same again: run it with a smaller --epsilon, or "
+                "decide on a larger budget, which is a weaker promise."
             )
         told.append(
             f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
