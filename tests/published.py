@@ -30,8 +30,6 @@ BY_SHADOWS = {
     256: (13.3, 12.8),
     512: (14.8, 13.4),
 }
-#: Their appendix G, TweetRumors by epsilon: words of a private vocabulary.
-WORDS = {1.0: 120, 3.0: 470, 10.0: 1165}
 #: Zhao et al., table II: tokens of kos, nips, Enron.
 TOKENS = (209_169, 410_753, 356_363)
 #: Park et al.: epsilon of their settings.
