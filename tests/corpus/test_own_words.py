@@ -261,7 +261,7 @@ def test_the_command_counts_phrases_and_runs_and_transforms_alike(notes, tmp_pat
     assert run(["transform", model, str(notes), "--out", str(shares), "--quiet"]) == 2
     assert "--read phrases= must be the 1 phrases that count as one word" in capsys.readouterr().err
     assert run(["transform", model, str(notes), "--out", str(shares), *phrases, "--quiet"]) == 0
-    found = [json.loads(line)["topic_0"] for line in shares.read_text().splitlines()]
+    found = [json.loads(line)["topic_1"] for line in shares.read_text().splitlines()]
     counts = Corpus.from_texts(
         NOTES,
         tokenizer=tokenizer_like(release.configuration, phrases=["heart attack"]),
