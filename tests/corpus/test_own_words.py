@@ -270,6 +270,6 @@ def test_the_command_counts_phrases_and_runs_and_transforms_alike(notes, tmp_pat
     assert np.allclose(found, release.transform(counts)[:, 0], atol=1e-6)
     assert run(["evaluate", model, str(notes), *phrases, "--quiet", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["corpus"]["tokens_dropped"] < 1000
-    assert run(["read", model, str(notes), "--topic", "0", "-n", "1", *phrases]) == 0
+    assert run(["read", model, str(notes), "--topic", "1", "-n", "1", *phrases]) == 0
     assert run(["fit", str(notes), "--out", f"{model}2", "--read", "ngram_range=2", *common]) == 2
     assert "--read ngram_range= must be (shortest, longest)" in capsys.readouterr().err
