@@ -12,8 +12,6 @@ from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, inside_its_s
 from discreet._base.validate import first_few
 from discreet.errors import CorpusError
 
-__all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness", "refuse_texts"]
-
 _LARGEST = 2**31 - 1
 _FREE, _FOR_EACH = 1_000_000, 100
 

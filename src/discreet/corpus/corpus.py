@@ -40,8 +40,6 @@ from discreet.errors import CorpusError, ParameterError
 if TYPE_CHECKING:
     from discreet.corpus.tokenizer import Tokenizer
 
-__all__ = ["Corpus", "split_rows"]
-
 
 class _NoArray:
     """Refuses to be an array, which NumPy and scikit-learn would make of one object."""

@@ -22,8 +22,6 @@ from discreet.corpus.letters import Breaks
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
 
-__all__ = ["Int32Buffer", "RowChunks", "TextCounter", "count_texts", "count_tokens", "only_texts"]
-
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
 

@@ -26,26 +26,6 @@ from typing import IO, Any, NamedTuple, TypeVar
 from discreet._base.validate import path_shown
 from discreet.errors import CorpusError, Proposal
 
-__all__ = [
-    "PathLike",
-    "Problems",
-    "Source",
-    "archive_members",
-    "as_text",
-    "decoded",
-    "each_unless_damaged",
-    "is_standard_input",
-    "is_zip",
-    "open_member",
-    "open_source",
-    "open_text",
-    "read_lines",
-    "read_text",
-    "refuse_emptiness_of",
-    "unless_damaged",
-    "without_packing",
-]
-
 T = TypeVar("T")
 
 PathLike = str | os.PathLike[str]

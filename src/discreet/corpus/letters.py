@@ -54,19 +54,6 @@ from html.entities import html5, name2codepoint
 
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
-__all__ = [
-    "UNBROKEN_LANGUAGES",
-    "Breaks",
-    "composed",
-    "is_run_of_one_class",
-    "lower_text",
-    "lower_words",
-    "refuse_unbroken_languages",
-    "spell_final_sigma",
-    "takes_links",
-    "without_links",
-]
-
 #: Languages that are written without blanks between words.
 UNBROKEN_LANGUAGES = frozenset(
     {

@@ -24,19 +24,6 @@ from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
-__all__ = [
-    "as_numbers",
-    "corpus_of_source",
-    "declared",
-    "is_source",
-    "name_columns",
-    "one_a_line",
-    "read_corpus",
-    "read_word_origin",
-    "refuse_options",
-    "side_file",
-]
-
 _LARGEST_ORIGIN = 1 << 14
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 

@@ -17,15 +17,6 @@ from discreet._base.validate import is_there, shown
 from discreet.corpus.letters import lower_words
 from discreet.errors import Parameter, ParameterError
 
-__all__ = [
-    "LANGUAGES",
-    "StopWords",
-    "collect_stop_words",
-    "english_stop_words",
-    "language_names",
-    "language_shares",
-]
-
 #: Languages that have a list, and their codes (ISO 639-1).
 LANGUAGES = {
     "ar": "arabic", "bg": "bulgarian", "ca": "catalan", "zh": "chinese", "cs": "czech", "da": "danish", "nl": "dutch",

@@ -60,15 +60,6 @@ from discreet.corpus.stop_words import LANGUAGES, collect_stop_words, language_n
 from discreet.corpus.vocabulary import load_vocabulary
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
-__all__ = [
-    "DEFAULT_TOKEN_PATTERN",
-    "WORD_SETTINGS",
-    "Tokenizer",
-    "check_tokens",
-    "choose_tokenizer",
-    "tokenizer_like",
-]
-
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 

@@ -29,27 +29,6 @@ from discreet.corpus.files import open_source, read_lines
 from discreet.corpus.letters import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
-__all__ = [
-    "FROM_TEXT",
-    "NUMBERED",
-    "UNKNOWN",
-    "ColumnChoice",
-    "Coverage",
-    "GivenWords",
-    "WordList",
-    "WordOrigin",
-    "check_words",
-    "choices_of",
-    "faults_of_words",
-    "given_words",
-    "joined",
-    "listed_words",
-    "load_vocabulary",
-    "refuse_chosen_columns",
-    "refuse_public",
-    "words_for",
-]
-
 #: A path of a file with one word a line, or the words themselves.
 WordList = str | os.PathLike[str] | Iterable[str]
 _GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")

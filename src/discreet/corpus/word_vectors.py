@@ -39,19 +39,6 @@ from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike, is_zip, open_source, unless_damaged
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
 
-__all__ = [
-    "MOST_DIMENSIONS",
-    "Wanted",
-    "WordVectors",
-    "check_vector_file",
-    "check_vectors",
-    "file_digest",
-    "match_vectors",
-    "read_vector_file",
-    "read_vectors",
-    "write_vectors",
-]
-
 Take = Callable[[str, NDArray[np.float32]], None]
 
 MOST_DIMENSIONS = 4096

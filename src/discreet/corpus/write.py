@@ -26,8 +26,6 @@ from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer
 from discreet.corpus.read import side_file
 from discreet.errors import CorpusError
 
-__all__ = ["write_corpus"]
-
 
 def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
     """Write a corpus to a file, and what the format cannot hold to small files beside it.

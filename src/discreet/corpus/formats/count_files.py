@@ -31,8 +31,6 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin, check_words
 from discreet.errors import CorpusError
 
-__all__ = ["read_csv_counts", "read_npz", "read_shards", "write_csv_counts", "write_npz"]
-
 _LARGEST = 2**31 - 1
 _TELL_EVERY = 10_000
 

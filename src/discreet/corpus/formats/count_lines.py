@@ -25,22 +25,6 @@ from discreet.corpus.formats.table import Counted, CountReading
 from discreet.corpus.formats.text_files import rows_of
 from discreet.errors import CorpusError, Proposal
 
-__all__ = [
-    "OutOfOrder",
-    "Shape",
-    "open_mtx",
-    "open_uci",
-    "read_ldac",
-    "read_mtx",
-    "read_svmlight",
-    "read_uci",
-    "stream_rows",
-    "write_ldac",
-    "write_mtx",
-    "write_svmlight",
-    "write_uci",
-]
-
 _LARGEST = 2**31 - 1
 _TELL_EVERY = 10_000
 

@@ -21,18 +21,6 @@ from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
-__all__ = [
-    "Fields",
-    "Reading",
-    "Record",
-    "Sink",
-    "choose_fields",
-    "gather",
-    "is_field_name",
-    "records_of_objects",
-    "show_fields",
-]
-
 _TELL_EVERY = 1000
 _SINK_EVERY = 1 << 21
 #: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.

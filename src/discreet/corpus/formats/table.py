@@ -26,22 +26,6 @@ from discreet.corpus.files import archive_members, is_standard_input, without_pa
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
 
-__all__ = [
-    "COUNT_FORMATS",
-    "FORMATS",
-    "MANIFEST",
-    "TEXT_FORMATS",
-    "WRITABLE_FORMATS",
-    "CountReading",
-    "Counted",
-    "Format",
-    "find_format",
-    "find_writable_format",
-    "listed",
-    "reader_of",
-    "writer_of",
-]
-
 
 class CountReading(NamedTuple):
     """Everything a reader of counts is told."""

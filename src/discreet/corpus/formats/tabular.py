@@ -29,8 +29,6 @@ from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["from_frame", "holds_frames", "is_frame", "read_arrow", "read_frames", "read_parquet", "read_xlsx"]
-
 _ROWS = 4096
 #: By these an object is known that gives its rows piece by piece; none of their libraries is needed to look.
 _IN_PIECES = ("to_batches", "partitions", "collect_batches")

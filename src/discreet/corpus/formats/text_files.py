@@ -32,20 +32,6 @@ from discreet.corpus.files import (
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather, records_of_objects
 from discreet.errors import CorpusError, Proposal
 
-__all__ = [
-    "csv_rows",
-    "read_csv",
-    "read_json",
-    "read_jsonl",
-    "read_lines",
-    "read_mallet",
-    "read_txt",
-    "refuse_other_delimiter",
-    "rows_of",
-    "separator",
-    "write_mallet",
-]
-
 #: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
 _Objects = Iterable[tuple[int, dict[str, Any], str | None]]
 

@@ -36,19 +36,6 @@ from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.vocabulary import WordOrigin, check_words
 from discreet.errors import CorpusError
 
-__all__ = [
-    "VOCABULARY",
-    "Manifest",
-    "Rows",
-    "Shard",
-    "ShardEntry",
-    "labels_bytes",
-    "labels_of",
-    "read_manifest",
-    "shard_bytes",
-    "write_manifest",
-]
-
 _KINDS = (np.uint8, np.uint16, np.uint32)
 _LARGEST = 2**31 - 1
 _seen: dict[tuple[str, "ShardEntry", int, bool], tuple[int, ...]] = {}

@@ -15,8 +15,6 @@ from discreet.corpus.shards.shard_file import Manifest, Shard, read_manifest
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
-__all__ = ["ShardedCorpus"]
-
 
 class ShardedCorpus:
     """A folder of shards that :func:`write_shards` wrote. As private as the text.

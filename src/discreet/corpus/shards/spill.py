@@ -29,8 +29,6 @@ from discreet.corpus.files import PathLike
 from discreet.corpus.shards.shard_file import Rows, ShardEntry, labels_bytes, labels_of, shard_bytes
 from discreet.errors import CorpusError
 
-__all__ = ["NewFolder", "ShardCutter", "Spill", "join", "take"]
-
 _FILES = 128
 _HELD_ENTRIES = 1 << 22
 

@@ -25,8 +25,6 @@ from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError
 
-__all__ = ["read_into_shards"]
-
 _FRAMES = "data frames"
 
 

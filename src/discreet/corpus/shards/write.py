@@ -30,8 +30,6 @@ from discreet.corpus.vocabulary import (
 )
 from discreet.errors import CorpusError, ParameterError
 
-__all__ = ["SHARD_DOCUMENTS", "STREAMED_COUNTS", "read_counts_into_shards", "restrict_shards", "write_shards"]
-
 SHARD_DOCUMENTS = 100_000
 _PIECE = 50_000
 
