@@ -134,5 +134,6 @@ def test_report_shows_the_audit_and_says_that_it_must_stay(tmp_path, capsys):
     assert (tmp_path / "r.html").stat().st_mode & 0o777 == 0o600
     assert run(["report", str(tmp_path / "model"), "--out", str(tmp_path / "plain.html")]) == 0
     assert (tmp_path / "plain.html").stat().st_mode & 0o777 == 0o644
-    assert run([*command, str(tmp_path / "broken.json"), "--force"]) == 2
+    (tmp_path / "r.html").unlink()
+    assert run([*command, str(tmp_path / "broken.json")]) == 2
     assert "not an audit" in capsys.readouterr().err

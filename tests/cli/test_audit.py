@@ -94,16 +94,15 @@ def test_a_recipe_is_read_and_options_win(here, capsys):
 
 def test_file_of_scores_is_whole_and_for_its_person_only(here, monkeypatch):
     old = here / "a.json"
-    old.write_text("old")
+    old.touch()
     old.chmod(0o644)
-    own = ["--trainer", "own_trainers:ignore", "--force", "--json", "a.json"]
-    assert audit(*own) == 0
+    own = ["--trainer", "own_trainers:ignore", "--json"]
+    assert audit(*own, "a.json") == 0
     assert old.stat().st_mode & 0o777 == 0o600
-    whole = old.read_text()
-    monkeypatch.setattr("os.fsync", lambda handle: 1 / 0)  # the disk is full
+    monkeypatch.setattr("discreet._base.files.os.fsync", lambda handle: 1 / 0)  # the disk is full
     with pytest.raises(ZeroDivisionError):
-        audit(*own, "--set", "targets=2")
-    assert old.read_text() == whole
+        audit(*own, "b.json", "--set", "targets=2")
+    assert not (here / "b.json").exists()
     assert not list(here.glob(".*"))
 
 

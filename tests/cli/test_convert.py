@@ -116,20 +116,23 @@ def test_uci_of_old_names_its_words_beside_it(tmp_path, capsys):
     assert found.vocabulary == ("a", "b", "c")
     assert found.word_origin.kind == "unknown"
     words = tmp_path / "vocab.kos.txt"
-    for said in ((), ("--vocabulary", words)):
-        assert convert(tmp_path / "docword.kos.txt.gz", out, *said, "--force") == 0
+    for number, said in enumerate(((), ("--vocabulary", words))):
+        out = tmp_path / f"{number}.npz"
+        assert convert(tmp_path / "docword.kos.txt.gz", out, *said) == 0
         assert not read_corpus(out).words_are_public
-        assert convert(tmp_path / "docword.kos.txt.gz", out, *said, "--vocabulary-is-public", "--force") == 0
+        out = tmp_path / f"{number}-public.npz"
+        assert convert(tmp_path / "docword.kos.txt.gz", out, *said, "--vocabulary-is-public") == 0
         assert read_corpus(out).word_origin.declared_by == "--vocabulary-is-public of discreet convert"
 
 
-def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):
+def test_nothing_is_overwritten(corpus, tmp_path, capsys):
     source, out = tmp_path / "x.npz", tmp_path / "y.mtx"
     write_corpus(corpus, source)
     out.write_text("mine")
-    assert "--force" in refused(capsys, source, out)
+    assert "y.mtx exists; name another file." in refused(capsys, source, out)
     assert out.read_text() == "mine"
-    assert convert(source, out, "--force") == 0
+    assert convert(source, tmp_path / "other.mtx") == 0
+    out = tmp_path / "other.mtx"
     assert sp.csr_array(read_corpus(out).counts).toarray().tolist() == COUNTS.tolist()
     # The words of another corpus in the way of ours: nothing at all is written.
     other = tmp_path / "z.vocab.txt"
@@ -137,8 +140,8 @@ def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):
     assert "z.vocab.txt exists" in refused(capsys, source, tmp_path / "z.ldac")
     assert sorted(p.name for p in tmp_path.glob("z.*")) == ["z.vocab.txt"]
     assert other.read_text() == "other\n"
-    assert convert(source, tmp_path / "z.ldac", "--force") == 0
-    assert other.read_text().split() == list(WORDS)
+    other.unlink()
+    assert convert(source, tmp_path / "z.ldac") == 0
     # The same words in the way are no harm: two formats beside each other.
     assert convert(source, tmp_path / "z.svmlight") == 0
 
@@ -146,10 +149,7 @@ def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):
 def test_persons_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):
     write_corpus(Corpus(COUNTS, WORDS), tmp_path / "bare.npz")
     (tmp_path / "y.persons.txt").write_text("1\n2\n3\n4\n")
-    for force in ([], ["--force"]):
-        assert "y.persons.txt belongs to another" in refused(
-            capsys, tmp_path / "bare.npz", tmp_path / "y.mtx", *force
-        )
+    assert "y.persons.txt belongs to another" in refused(capsys, tmp_path / "bare.npz", tmp_path / "y.mtx")
     assert not (tmp_path / "y.mtx").exists()
     assert not list(tmp_path.glob(".*"))
 
@@ -164,7 +164,7 @@ def test_clear_refusals(corpus, tmp_path, capsys):
     assert "does not exist" in refused(capsys, tmp_path / "absent.npz", tmp_path / "x.mtx")
     assert "its folder does not exist" in refused(capsys, source, tmp_path / "no" / "x.mtx")
     assert "is a folder" in refused(capsys, source, tmp_path, "--to", "mtx")
-    assert "read from" in refused(capsys, source, source, "--force")
+    assert "is the file of IN" in refused(capsys, source, source)
     assert "--stop-words" in refused(capsys, source, tmp_path / "x.mtx", "--stop-words", "english")
     (tmp_path / "bad.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 7 1\n")
     assert "bad.mtx, line 3" in refused(capsys, tmp_path / "bad.mtx", tmp_path / "bad.npz")

@@ -88,7 +88,7 @@ def test_what_noise_may_explain_is_not_printed_as_news(ward_notes, tmp_path, cap
     assert not re.search(r"\d %", said.split("Differences")[1].split("epsilon")[0].replace("95 %", ""))
 
 
-def test_force_replaces_what_is_there_and_nothing_else_does(ward_notes, tmp_path, capsys):
+def test_what_is_there_is_not_replaced(ward_notes, tmp_path, capsys):
     out = tmp_path / "wards.json"
     arguments = [
         *command(ward_notes),
@@ -102,10 +102,8 @@ def test_force_replaces_what_is_there_and_nothing_else_does(ward_notes, tmp_path
     assert run(arguments) == 0
     first = out.read_text()
     assert run(arguments) == 2
-    assert "pass --force to replace it" in capsys.readouterr().err
+    assert "wards.json exists; name another file." in capsys.readouterr().err
     assert out.read_text() == first
-    assert run([*arguments, "--force"]) == 0
-    assert out.read_text() != first
     assert (tmp_path / "wards.md").read_text() == PrevalenceRelease.load(out).card()
     out.write_text(
         ""

@@ -77,8 +77,8 @@ def test_a_release_says_that_they_were_kept(tmp_path):
     notes = tmp_path / "x.jsonl"
     notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     for given, expected in (([], False), (["--read", "keep_links=true"], True)):
-        out = tmp_path / "x.npz"
-        assert run(["convert", str(notes), str(out), "--quiet", "--force", *given]) == 0
+        out = tmp_path / f"{len(given)}.npz"
+        assert run(["convert", str(notes), str(out), "--quiet", *given]) == 0
         assert ("ann" in read_corpus(out).vocabulary) == expected
 
 

@@ -176,7 +176,9 @@ def test_files_of_texts_and_the_command_take_several_lists(tmp_path, names, caps
         ["--read", f"stop_words={names}", "--read", "stop_words=auto"],
     ):
         out = tmp_path / "x.npz"
-        assert run(["convert", str(notes), str(out), "--quiet", "--force", *given]) == 0
+        assert run(["convert", str(notes), str(out), "--quiet", *given]) == 0
         assert read_corpus(out).vocabulary == ("ward",)
+        for file in tmp_path.glob("x.*"):
+            file.unlink()
     assert run(["convert", str(notes), str(tmp_path / "y.npz"), "--read", "stop_words=klingon"]) == 2
     assert "--read stop_words= must be the name of a language" in capsys.readouterr().err

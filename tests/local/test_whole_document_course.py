@@ -620,20 +620,21 @@ def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     (sent,) = read_codebook_reports("o.bin")
     # Another channel, other parts of the clients, another question: all would cost anew.
     Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
-    assert run([*line.split(), "8", "--force"]) == 2
+    line = line.replace("o.bin", "p.bin")
+    assert run([*line.split(), "8"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert (
         "1 document has spent its budget on earlier reports or answers; no further answer without a larger --budget"
         in told
     )
     assert "nothing was written: another report of this document would bring its loss from 8 to 15" in told
-    assert read_codebook_reports("o.bin") == [sent]
-    assert run([*line.split(), "8", "--force", "--budget", "15"]) == 0
+    assert not Path("p.bin").exists()
+    assert run([*line.split(), "8", "--budget", "15"]) == 0
     told = " ".join(capsys.readouterr().err.split())
     assert "m.json records what each document has lost in all, with this answer: 15 (1 document)" in told
     Path("q.json").write_text(published(epsilon=8.0, ends=(2**32,)).to_json())
-    assert run([*line.split(), "8", "--force"]) == 0
-    assert read_codebook_reports("o.bin") == [sent]
+    assert run([*line.replace("p.bin", "r.bin").split(), "8"]) == 0
+    assert read_codebook_reports("r.bin") == [sent]
 
 
 def test_whose_turn_it_is_not_sends_nothing_and_scripts_can_tell(here, capsys):
@@ -657,7 +658,13 @@ def notes(*found):
     Path("notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-ANSWER = "answer notes.jsonl --question q.json --memory m.json --out o.bin --force --epsilon 8"
+ANSWER = "answer notes.jsonl --question q.json --memory m.json --out o.bin --epsilon 8"
+
+
+def anew(line):
+    """Answer where no answers lie from before."""
+    Path("o.bin").unlink(missing_ok=True)
+    return run(line)
 
 
 def test_answers_follow_names_and_never_texts(here, capsys):
@@ -668,11 +675,11 @@ def test_answers_follow_names_and_never_texts(here, capsys):
     assert "--name" in capsys.readouterr().err
     assert not Path("o.bin").exists()
     assert not Path("m.json").exists()
-    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    assert anew([*ANSWER.split(), "--name", "id"]) == 0
     first = read_codebook_reports("o.bin")
     assert len({report.number for report in first}) == 2
     notes(("a", "my knee"), ("b", ""))
-    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    assert anew([*ANSWER.split(), "--name", "id"]) == 0
     assert read_codebook_reports("o.bin") == first
     # Text files have names: their paths in their folder.
     Path("m.json").unlink()
@@ -680,11 +687,11 @@ def test_answers_follow_names_and_never_texts(here, capsys):
     for name in ("a.txt", "old/a.txt"):
         Path("diary", name).write_text("fever")
     line = ANSWER.replace("notes.jsonl", "diary")
-    assert run(line.split()) == 0
+    assert anew(line.split()) == 0
     first = read_codebook_reports("o.bin")
     assert len({report.number for report in first}) == 2
     Path("diary/a.txt").write_text("knee")
-    assert run(line.split()) == 0
+    assert anew(line.split()) == 0
     assert read_codebook_reports("o.bin") == first
 
 
@@ -692,13 +699,13 @@ def test_who_answered_before_silences_nobody_else(here, capsys):
     """And who falls silent follows from names and earlier answers, whatever the documents say."""
     Path("q.json").write_text(published(ends=(2**32,)).to_json())
     notes(("a", "fever"), ("b", "knee"))
-    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    assert anew([*ANSWER.split(), "--name", "id"]) == 0
     before, memory = {report.number for report in read_codebook_reports("o.bin")}, Path("m.json").read_bytes()
     Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
     for texts_now in (("fever", "knee", "cold"), ("knee", "fever", ""), ("fever",) * 3, ("",) * 3):
         Path("m.json").write_bytes(memory)
         notes(*zip("abc", texts_now, strict=True))
-        assert run([*ANSWER.split(), "--name", "id"]) == 0
+        assert anew([*ANSWER.split(), "--name", "id"]) == 0
         told = " ".join(capsys.readouterr().err.split())
         assert "2 documents have spent their budgets on earlier reports or answers; no further answer" in told
         (sent,) = read_codebook_reports("o.bin")
@@ -707,7 +714,7 @@ def test_who_answered_before_silences_nobody_else(here, capsys):
     for cells in (("a,fever", "b,"), ("a,", "b,")):
         Path("m.json").unlink()
         Path("n.csv").write_text("\n".join(["id,body", *cells]) + "\n")
-        assert run([*ANSWER.replace("notes.jsonl", "n.csv").split(), "--text", "body", "--name", "id"]) == 0
+        assert anew([*ANSWER.replace("notes.jsonl", "n.csv").split(), "--text", "body", "--name", "id"]) == 0
         assert len(read_codebook_reports("o.bin")) == 2
     # What would leave documents out for what they say is no option here.
     notes(("a", "fever"), ("b", ""))
@@ -749,9 +756,8 @@ def test_an_answer_replaces_no_file_that_is_needed(here, capsys, out):
     notes(("a", "fever"))
     Path("link").symlink_to("m.json")
     line = ANSWER.replace("o.bin", out)
-    for forced in (line, line.replace(" --force", "")):
-        assert run([*forced.split(), "--name", "id"]) == 2
-        assert "would replace it" in " ".join(capsys.readouterr().err.split())
+    assert run([*line.split(), "--name", "id"]) == 2
+    assert "would replace it" in " ".join(capsys.readouterr().err.split())
     assert not Path("m.json").exists()
     assert run([*ANSWER.split(), "--name", "id"]) == 0
     kept = Path("m.json").read_bytes()

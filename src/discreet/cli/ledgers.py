@@ -94,10 +94,10 @@ def ledger_of_run(
     return Ledger(epsilon, delta, privacy_unit=unit, unit_name=called)
 
 
-def check_release_file(path: Path, *, option: str = "--out", force: bool = False) -> None:
+def check_release_file(path: Path, *, option: str = "--out") -> None:
     """Refuse a file that a release cannot be written to, or its card beside it."""
-    check_output_file(path, (".json",), option=option, force=force)
-    check_output_file(path.with_suffix(".md"), option=f"the card of {option},", force=force)
+    check_output_file(path, (".json",), option=option)
+    check_output_file(path.with_suffix(".md"), option=f"the card of {option},")
 
 
 def written(save: Callable[[Path], None], place: Path) -> Path:
@@ -130,12 +130,12 @@ def written(save: Callable[[Path], None], place: Path) -> Path:
     return place
 
 
-def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path, *, force: bool = False) -> list[Path]:
+def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path) -> list[Path]:
     """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
     from discreet.release.numbers import encoded
 
     def save(place: Path) -> None:
-        if force or (place.is_file() and place.stat().st_size == 0):  # as the check before the booking allows
+        if place.is_file() and place.stat().st_size == 0:  # as the check before the booking allows
             write_whole(encoded(made), place, "the release")
         else:
             made.save(place)

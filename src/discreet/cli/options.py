@@ -145,7 +145,6 @@ NewFolder = Annotated[Path, typer.Option(help="New folder for the release.")]
 TopicCount = Annotated[int, typer.Option(min=1, help="Number of topics.")]
 ReportFile = Annotated[Path | None, typer.Option(help="Also write the HTML report here.")]
 PageFile = Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
 def _hush(quiet: bool) -> bool:
@@ -180,13 +179,11 @@ def check_output_file(
     suffixes: tuple[str, ...] = (),
     *,
     option: str = "--out",
-    force: bool | None = False,
     apart: Mapping[str, Path | None] | None = None,
 ) -> None:
     """Refuse a file that cannot be written, that somebody may still need, or whose ending says no format we write.
 
-    ``apart`` are files, by what they are called, that it must not be, by whatever name and whatever is forced.
-    ``force`` is None in a command that has no such option.
+    ``apart`` are files, by what they are called, that it must not be, by whatever name.
     """
     if path.is_dir():
         raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
@@ -200,9 +197,8 @@ def check_output_file(
             raise ReleaseError(
                 f"{option} {path} is the file of {called}, and would replace it; name another."
             )
-    if not force and path.is_file() and path.stat().st_size > 0:
-        or_replace = "" if force is None else ", or pass --force to replace it"
-        raise ReleaseError(f"{option} {path} exists; name another file{or_replace}.")
+    if path.is_file() and path.stat().st_size > 0:
+        raise ReleaseError(f"{option} {path} exists; name another file.")
     if path.is_file() or not path.exists():  # not a device
         _check_room(path.absolute().parent, f"{option} {path}")
 

@@ -15,7 +15,7 @@ from discreet.cli.commands.perturb import (
     say_spent,
     say_unreachable,
 )
-from discreet.cli.options import NOTHING_SAID, Force, Quiet, TextOptions, check_output_file, reads_texts
+from discreet.cli.options import NOTHING_SAID, Quiet, TextOptions, check_output_file, reads_texts
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
 #: Exit code where this is no document's question: no file was written, and that is no fault.
@@ -54,7 +54,6 @@ def answer(
         ),
     ] = None,
     how: TextOptions = NOTHING_SAID,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Answer a published question about each document of DOCUMENTS whose turn it is. Exit code 4: nothing to send.
@@ -69,7 +68,7 @@ def answer(
     from discreet.privacy.units import check_epsilon
 
     apart = {"--memory": memory, "DOCUMENTS": documents, "--question": question}
-    check_output_file(out, force=force, apart=apart)
+    check_output_file(out, apart=apart)
     # Judged before any document is looked at.
     if check_epsilon(epsilon) == math.inf:
         raise PrivacyError("--epsilon must be finite: it is the most that an answer may lose.")

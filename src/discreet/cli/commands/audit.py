@@ -16,7 +16,6 @@ import typer
 from discreet.cli.options import (
     NOTHING_SAID,
     READ,
-    Force,
     Quiet,
     TextOptions,
     check_output_file,
@@ -123,7 +122,6 @@ def audit(
         Path | None, typer.Option("--json", help="Write scores and members here. Not for release.")
     ] = None,
     how: TextOptions = NOTHING_SAID,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
@@ -142,7 +140,7 @@ def audit(
     chosen = _merge(recipe, given)
     say = console(quiet=quiet)
     if chosen["attack"] in OF_CANARIES:
-        _of_canaries(given, chosen, say, force=force)
+        _of_canaries(given, chosen, say)
         return
     idle = [_called(name) for name in ("canaries", "model") if given[name] is not None]
     if idle:
@@ -153,7 +151,7 @@ def audit(
         raise ParameterError(
             "--set folder= keeps models that another audit could take up only with the same seed: pass --seed 0."
         )
-    out = _file(chosen, force=force)
+    out = _file(chosen)
     # Without a promise there is nothing for delta to belong to.
     promised = chosen["delta"] if chosen["epsilon"] is not None or chosen["noise"] == "gaussian" else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
@@ -201,11 +199,11 @@ def audit(
         raise typer.Exit(BROKEN)
 
 
-def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console", *, force: bool) -> None:
+def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console") -> None:
     """Audit words or shares, and say what is proved."""
     from discreet._base.files import write_whole
 
-    out = _file(chosen, force=force)
+    out = _file(chosen)
     report = audit_canaries(given, chosen)
     if out is not None:
         write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
@@ -216,11 +214,11 @@ def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console", 
         raise typer.Exit(BROKEN)
 
 
-def _file(chosen: dict[str, Any], *, force: bool) -> Path | None:
+def _file(chosen: dict[str, Any]) -> Path | None:
     """Return the file that --json names, which can be written."""
     out = None if chosen["json"] is None else Path(chosen["json"])
     if out is not None:
-        check_output_file(out, option="--json", force=force)
+        check_output_file(out, option="--json")
     return out
 
 

@@ -10,7 +10,6 @@ from discreet.cli.ledgers import ledger_of_run, open_ledger
 from discreet.cli.options import (
     NOTHING_SAID,
     CorpusArgument,
-    Force,
     Person,
     Quiet,
     Set,
@@ -62,7 +61,6 @@ def choose_topics(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare numbers of topics by held-out perplexity and coherence, on PUBLIC text; or choose one privately.
@@ -84,7 +82,7 @@ def choose_topics(
         chosen = named_values(settings, ("max_words", "n_folds", "n_sweeps"), "--set")
         most = chosen.pop("max_words", 2000)
         chosen |= {"random_state": seed or 0, "n_jobs": -1}
-        _compare(corpus, known, options, candidates, most, chosen, out, as_json, force=force, quiet=quiet)
+        _compare(corpus, known, options, candidates, most, chosen, out, as_json, quiet=quiet)
         return
     if out is None:
         raise ParameterError(
@@ -167,7 +165,6 @@ def _compare(
     out: Path | None,
     as_json: bool,
     *,
-    force: bool,
     quiet: bool,
 ) -> None:
     """Compare on exact counts, and show how each did."""
@@ -178,7 +175,7 @@ def _compare(
 
     say = console(quiet=quiet)
     if out is not None:
-        check_output_file(out, (".html", ".svg"), force=force)
+        check_output_file(out, (".html", ".svg"))
     with progress(quiet=quiet) as callback:
         documents, _ = load(corpus, known, callback=callback, **options)
         say_skipped(documents, say)

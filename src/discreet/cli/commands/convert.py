@@ -10,13 +10,13 @@ import typer
 
 from discreet.cli.options import (
     NOTHING_SAID,
-    Force,
     Label,
     Quiet,
     TextOptions,
     Vocabulary,
     VocabularyIsPublic,
     called,
+    check_output_file,
     reads_texts,
 )
 from discreet.cli.reading import declare_public, load, say_skipped
@@ -57,7 +57,6 @@ def convert(
             help="Write a folder of shards with this many documents each; texts, UCI and Matrix Market are streamed.",
         ),
     ] = None,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the corpus IN as OUT, in another format.
@@ -79,7 +78,7 @@ def convert(
             raise CorpusError(
                 "several files can become one corpus only as shards: pass --shard-documents 100000."
             )
-        _check(source, out, target_format, force)
+        _check(source, out, target_format)
     options: dict[str, Any] = {
         "vocabulary": vocabulary,
         "person": person,
@@ -124,12 +123,12 @@ def convert(
     for file in beside:
         say.print(f"used {file}", markup=False)
     say_skipped(corpus, say)
-    written = _write(corpus, out, target_format, force)
+    written = _write(corpus, out, target_format)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
     say.print(repr(corpus), markup=False)
 
 
-def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:
+def _check(source: Path, out: Path, target_format: str | None) -> None:
     """Refuse what cannot work before a large file is read."""
     wanted = target_format or find_writable_format(out)
     if wanted not in WRITABLE_FORMATS:
@@ -137,18 +136,12 @@ def _check(source: Path, out: Path, target_format: str | None, force: bool) -> N
         raise CorpusError(f"--to {wanted}: this format {why}; choose one of {listed(WRITABLE_FORMATS)}.")
     if not is_standard_input(source) and not source.exists():
         raise CorpusError(f"{source} does not exist; check the path.")
-    if out.is_dir():
-        raise CorpusError(f"{out} is a folder; name a file to write.")
-    if not out.absolute().parent.is_dir():
-        raise CorpusError(f"{out}: its folder does not exist; make it first.")
-    if out.exists():
-        if source.exists() and source.samefile(out):
-            raise CorpusError(f"{out} is the file to read from; write to another one.")
-        if not force:
-            raise CorpusError(f"{out} exists; name another file, or pass --force to replace it.")
+    check_output_file(out, option="OUT", apart={"IN": source})
+    if out.exists():  # empty, or no file
+        raise CorpusError(f"{out} exists; name another file.")
 
 
-def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) -> list[Path]:
+def _write(corpus: "Corpus", out: Path, target_format: str | None) -> list[Path]:
     """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
     from discreet._base.files import flush_folder
     from discreet.corpus import write_corpus
@@ -163,8 +156,8 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
             for file, target in zip(new, targets, strict=True)
             if target.exists() and not filecmp.cmp(file, target, shallow=False)
         ]
-        if in_the_way and not force:
-            raise CorpusError(f"{in_the_way[0]} exists; name another OUT, or pass --force to replace it.")
+        if in_the_way:
+            raise CorpusError(f"{in_the_way[0]} exists; name another OUT.")
         # Persons of another corpus, left beside this one, would be read with it the next time.
         if len(new) > 1:
             left = [side_file(out, side) for side in SIDES]

@@ -32,7 +32,7 @@ def demo(
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, option="--report", force=None)
+    check_output_file(report, option="--report")
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."

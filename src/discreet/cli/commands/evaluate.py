@@ -15,7 +15,6 @@ from discreet.cli.options import (
     NOTHING_SAID,
     CorpusArgument,
     Delta,
-    Force,
     Label,
     Model,
     Person,
@@ -72,7 +71,6 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure a release on held-out documents: perplexity, diversity, coherence, labels.
@@ -89,7 +87,7 @@ def evaluate(
     elif not all(given is None for given in (ledger, out, person)):
         raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
     if out is not None:
-        check_release_file(out, force=force)
+        check_release_file(out)
     if reference is not None and not reference_is_public:
         raise PrivacyError(
             f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "
@@ -118,7 +116,7 @@ def evaluate(
             )
     if epsilon is not None:
         book = (epsilon, delta, ledger)
-        _measure_privately(release, held_out, book, out, as_json, say, force=force)
+        _measure_privately(release, held_out, book, out, as_json, say)
         return
     answer = _measure(release, held_out, seed)
     if word_vectors is not None:
@@ -159,8 +157,6 @@ def _measure_privately(
     out: Path | None,
     as_json: bool,
     say: "Console",
-    *,
-    force: bool,
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
@@ -175,7 +171,7 @@ def _measure_privately(
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=-1, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
-        save_with_card(made, out, force=force)
+        save_with_card(made, out)
     if as_json:
         low, high = made.interval()
         figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}

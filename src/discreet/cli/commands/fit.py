@@ -16,7 +16,6 @@ from discreet.cli.options import (
     CorpusArgument,
     Delta,
     Epsilon,
-    Force,
     NewFolder,
     Person,
     Quiet,
@@ -77,7 +76,7 @@ _SAID = frozenset((
         *("by", "shares", "by_share", "groups", "every", "start", "end", "private_groups"),
     ),
     The_run=("settings", "seed", "threads", "workers", "tls"),
-    Ledger_and_card=("budget", "unit_name", "about", "force"),
+    Ledger_and_card=("budget", "unit_name", "about"),
 )
 @reads_texts(own=("format", "sheet", "skip_empty", "stop_words"))
 def _fit(
@@ -122,7 +121,6 @@ def _fit(
     workers: Workers = None,
     tls: TlsFolder = None,
     about: About = None,
-    force: Force = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask on a terminal before it spends.")
     ] = False,
@@ -140,7 +138,7 @@ def _fit(
     if not checks:
         check_output_folder(out)
     if report is not None:
-        check_output_file(report, option="--report", force=force)
+        check_output_file(report, option="--report")
     others = [name for name in inspect.signature(fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
@@ -161,7 +159,7 @@ def _fit(
     if by is not None and shares is not None:
         if not 0 < by_share < 1:
             raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
-        check_release_file(shares, option="--shares", force=force)
+        check_release_file(shares, option="--shares")
         prevalence = shares_of(
             None,
             groups,
@@ -245,7 +243,7 @@ def _fit(
     hand_over(with_details(release, about, date), out, report, say)
     if prevalence is not None and shares is not None:
         made = with_details(prevalence.release_, about, date)
-        written = save_with_card(made, shares, force=force)
+        written = save_with_card(made, shares)
         show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)

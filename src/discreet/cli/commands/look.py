@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from discreet.cli.options import Force, Model, PageFile, Words, check_output_file
+from discreet.cli.options import Model, PageFile, Words, check_output_file
 from discreet.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ def report(
     table: Annotated[
         Path | None, typer.Option(help="For shares in groups: also write them as a table (.csv).")
     ] = None,
-    force: Force = False,
 ) -> None:
     """Write a report that people can look at: one offline HTML file.
 
@@ -40,9 +39,9 @@ def report(
     from discreet.release import Release
     from discreet.release.numbers import FitRelease
 
-    check_output_file(out, force=force)
+    check_output_file(out)
     if model.is_file():
-        _report_shares(model, out, audit or fit, table, force=force)
+        _report_shares(model, out, audit or fit, table)
         return
     if table is not None:
         raise ReleaseError("--table is for shares in groups, a file; `discreet topics` lists topics.")
@@ -51,7 +50,7 @@ def report(
     typer.echo(f"wrote {out}")
 
 
-def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | None, *, force: bool) -> None:
+def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | None) -> None:
     """Show shares that were released: nothing is read anew, and nothing spent."""
     from discreet.cli.display import console
     from discreet.cli.shares import show_shares, write_table
@@ -62,7 +61,7 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
             "--audit and --fit are about topics: they stand in the report of a model's folder."
         )
     if table is not None:
-        check_output_file(table, (".csv",), option="--table", force=force)
+        check_output_file(table, (".csv",), option="--table")
     made = PrevalenceRelease.load(path)
     made.to_html(out)
     if table is not None:
@@ -120,7 +119,7 @@ def compare(
     from discreet.report import comparison
 
     if out is not None:
-        check_output_file(out, (".html",), force=None)
+        check_output_file(out, (".html",))
     found = comparison.compare(Release.load(first), Release.load(second))
     if out is not None:
         short = (first.absolute().name, second.absolute().name)

@@ -11,7 +11,6 @@ import typer
 
 from discreet.cli.options import (
     NOTHING_SAID,
-    Force,
     PublicWords,
     Quiet,
     Seed,
@@ -79,7 +78,6 @@ def perturb(
     ] = None,
     how: TextOptions = NOTHING_SAID,
     seed: Seed = None,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Randomise each document of DOCUMENTS into a report that may leave this device.
@@ -93,7 +91,7 @@ def perturb(
     from discreet.privacy import SecureStream
 
     apart = {"--memory": memory, "DOCUMENTS": documents, "--vocabulary": vocabulary}
-    check_output_file(out, force=force, apart=apart)
+    check_output_file(out, apart=apart)
     known = load_vocabulary(vocabulary)
     field = name_field(documents, name, how)
     corpus, cut = read_documents(documents, known, field, how)

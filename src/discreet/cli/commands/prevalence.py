@@ -13,7 +13,6 @@ from discreet.cli.options import (
     About,
     CorpusArgument,
     Delta,
-    Force,
     PageFile,
     Person,
     Quiet,
@@ -88,7 +87,6 @@ def prevalence(
     seed: Seed = None,
     workers: Workers = None,
     tls: TlsFolder = None,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Release the share of each topic of MODEL in private documents: in all, in each group of them, or in each month.
@@ -102,7 +100,7 @@ def prevalence(
     from discreet.corpus import read_corpus
     from discreet.release import Release
 
-    check_release_file(out, force=force)
+    check_release_file(out)
     others = named_values(settings, _OTHERS, "--set")
     known = how.format_of(corpus)
     fields = ("",) if by is None else fields_of(by, groups, every)
@@ -168,7 +166,7 @@ def prevalence(
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = with_details(shares.release_, about, today() if seed is None else None)
-    written = save_with_card(made, out, force=force)
+    written = save_with_card(made, out)
     if report is not None:
         made.to_html(report)
         written.append(report)

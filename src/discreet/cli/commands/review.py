@@ -72,7 +72,7 @@ def review(
         check_output_folder(out)
     for file, option in ((report, "--report"), (write_edits, "--write-edits")):
         if file is not None:
-            check_output_file(file, option=option, force=None)
+            check_output_file(file, option=option)
     if (shares is None) != (shares_out is None):
         raise ParameterError(
             "shares are reviewed from one file into another: --shares FILE and --shares-out NEW.json."

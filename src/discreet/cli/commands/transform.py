@@ -16,7 +16,6 @@ from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
     CorpusArgument,
-    Force,
     Model,
     Quiet,
     TextOptions,
@@ -38,7 +37,6 @@ def transform(
     ] = None,
     workers: Workers = None,
     tls: TlsFolder = None,
-    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
@@ -52,7 +50,7 @@ def transform(
     from discreet.cli.reading import open_shards, read_for, say_skipped
     from discreet.release import Release
 
-    check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
+    check_output_file(out, (".parquet", ".csv", ".jsonl"))
     release = Release.load(model)
     taken = ["document", *(f"topic_{topic + 1}" for topic in range(len(release.topic_word)))]
     if identifier in taken:

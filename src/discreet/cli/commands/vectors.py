@@ -25,7 +25,7 @@ def vectors(
     from discreet.corpus import load_vocabulary, match_vectors
     from discreet.corpus.word_vectors import file_digest, write_vectors
 
-    check_output_file(out, (".npz",), force=None)
+    check_output_file(out, (".npz",))
     listed = load_vocabulary(words)
     found = match_vectors(source, listed)
     write_vectors(out, listed, found)
