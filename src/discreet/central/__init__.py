@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.central.private_fit import PrivateFit
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
-    from discreet.central.vocabulary import PrivateCountVectorizer
+    from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
     from discreet.central.word_level.cost import inherent_privacy
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
 
@@ -31,7 +31,7 @@ _HOMES = {
     "discreet.central.private_fit": ("PrivateFit",),
     "discreet.central.private_lda": ("PrivateLDA",),
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
-    "discreet.central.vocabulary": ("PrivateCountVectorizer",),
+    "discreet.central.vocabulary.vectorizer": ("PrivateCountVectorizer",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
     "discreet.central.word_level.cost": ("inherent_privacy",),
 }

@@ -50,8 +50,6 @@ from discreet.release.release import Release
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["LARGEST_EPSILON", "bookings", "estimators", "fit_topics"]
-
 #: Of the run's delta: the chance that a word which only one unit has is chosen.
 _DELTA_OF_WORDS = 0.1
 _SAMPLED_TOLERANCE = 1e-3

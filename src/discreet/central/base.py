@@ -30,19 +30,6 @@ from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.release import Release, ReleasedTopics
 
-__all__ = [
-    "Data",
-    "Fitted",
-    "PrivateTopicModel",
-    "check_data",
-    "check_width",
-    "fit_booked",
-    "read_public",
-    "refuse_too_few",
-    "rows_of",
-    "take_words",
-]
-
 
 def check_data(
     X: Any, persons: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False

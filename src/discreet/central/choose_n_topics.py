@@ -63,8 +63,6 @@ from discreet.release.private_estimator import (
 )
 from discreet.release.release import Release
 
-__all__ = ["ChosenTopics", "choose_n_topics_privately"]
-
 # A margin larger than the bound would leave no choice.
 _OWN = rules(selection_share=number(above=0, below=1), contribution_bound=number(least=0.1, most=100))
 _FEWEST = 2

@@ -53,20 +53,6 @@ from discreet.central.plan import WORD_POWER
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
-__all__ = [
-    "HOPELESS",
-    "LAWS",
-    "WORDS_A_TOPIC",
-    "Law",
-    "Learnability",
-    "Structure",
-    "beside_public_vectors",
-    "check_sizes",
-    "learnability",
-    "share_of_text",
-    "structure",
-]
-
 
 class Law(NamedTuple):
     """The gap is ``scale * x ** power * (30 / L) ** shortness``.

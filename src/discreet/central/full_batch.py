@@ -56,18 +56,6 @@ from discreet.lda.vectors import VectorPrior, centred, directions, expected_topi
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
-__all__ = [
-    "Frequencies",
-    "Info",
-    "State",
-    "count_units",
-    "init",
-    "read_out",
-    "read_unigram",
-    "step",
-    "words_a_unit",
-]
-
 Floats = NDArray[np.float64]
 _DIRECTIONS = 40
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.

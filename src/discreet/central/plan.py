@@ -36,8 +36,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["COUNT_SHARE", "MOST_WORDS", "WORD_POWER", "Schedule", "plan"]
-
 COUNT_SHARE = 0.002
 #: Of the unigram: what words weigh in rounds, and in pairs where there is much noise.
 WORD_POWER = -0.25

@@ -24,8 +24,6 @@ from discreet.corpus.stop_words import language_shares
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.units import large_delta, plural
 
-__all__ = ["Preview", "preview"]
-
 #: Where so much of the text stands on the list of a language, it is written in it.
 _WRITTEN = 0.1
 #: Of texts without any of a language's stop words, as they are where its list is in use.

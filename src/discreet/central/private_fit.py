@@ -53,8 +53,6 @@ from discreet.release.numbers import (
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.release import Release
 
-__all__ = ["PrivateFit", "contributions", "document_marks", "frequencies", "gains", "halves"]
-
 _BITS = 20
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 

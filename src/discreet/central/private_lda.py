@@ -38,8 +38,6 @@ from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
 
-__all__ = ["PrivateLDA"]
-
 
 class PrivateLDA(PrivateTopicModel):
     r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each person.

@@ -63,8 +63,6 @@ from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
 
-__all__ = ["PrivateSVILDA", "Settings", "State", "init", "noise_in_topics", "sampled_sum", "step"]
-
 Floats = NDArray[np.float64]
 _STEPS = 50
 _TOLERANCE = 1e-3

@@ -38,22 +38,6 @@ from discreet.central.sums.statistics import square
 from discreet.lda.vectors import topics_of_vectors
 from discreet.privacy.mechanism import Noisy
 
-__all__ = [
-    "UNKNOWN",
-    "Seen",
-    "Words",
-    "beyond_noise",
-    "expected_moment",
-    "factorize",
-    "factors_of",
-    "features",
-    "look",
-    "on_all_words",
-    "start_weights",
-    "starting_topics",
-    "varimax",
-]
-
 Floats = NDArray[np.float64]
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.

@@ -28,8 +28,6 @@ from discreet.release.numbers import public_settings
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import Release
 
-__all__ = ["ALL", "bring_topics", "error_in_points", "labels_of_all", "read_topics", "share_topics"]
-
 #: The group of all texts, where nobody asks for others.
 ALL = "all texts"
 _SMOOTHING = 0.03

@@ -70,17 +70,6 @@ from discreet.release.prevalence.record import MOST_CELLS
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator
 from discreet.release.release import Release
 
-__all__ = [
-    "TopicPrevalence",
-    "booked_here",
-    "check_labels",
-    "check_size",
-    "faults_of_division",
-    "faults_of_private_names",
-    "faults_with_topics",
-    "shares_booked",
-]
-
 _MOST_LETTERS = 2_000_000
 
 

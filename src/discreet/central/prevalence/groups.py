@@ -50,23 +50,6 @@ from discreet.release.prevalence.record import BETWEEN, OTHER
 if TYPE_CHECKING:
     from discreet.central.prevalence.labelled import Labelled
 
-__all__ = [
-    "FREQUENCIES",
-    "OTHER",
-    "Grouping",
-    "NameChoice",
-    "check_frequency",
-    "choose_names",
-    "cross_names",
-    "grouping",
-    "is_name",
-    "is_period",
-    "name_choice",
-    "period_of",
-    "periods",
-    "written",
-]
-
 _RANGE = (
     Proposal("freq", "month"),
     ", ",

@@ -56,25 +56,6 @@ from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.row_sums import sum_rows
 from discreet.release.release import Release
 
-__all__ = [
-    "BITS",
-    "Labelled",
-    "LabelledDocuments",
-    "LabelledShards",
-    "Labels",
-    "check_rows_of_labels",
-    "contribution_bound",
-    "faults_of_labels",
-    "label_texts",
-    "labels_for",
-    "n_documents_of",
-    "place",
-    "place_in_groups",
-    "prevalence_sum",
-    "settled",
-    "settled_labels",
-]
-
 #: Shares are cut toward zero by half a lattice step on average; 2^-20 keeps that far below any noise.
 BITS = 20
 _BLOCK = 1 << 16

@@ -46,8 +46,6 @@ from discreet.engines import StateStore
 from discreet.privacy.bound import place_l2
 from discreet.privacy.mechanism import BITS
 
-__all__ = ["Contribution", "fit_theta", "initial_theta", "round_sum"]
-
 #: Of documents in memory; or beside their shards.
 Theta = NDArray[np.float32] | StateStore
 _TOLERANCE = np.float32(0.01)

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 
-__all__ = ["match_moments"]
-
 _TOLERANCE = np.float32(0.01)
 
 

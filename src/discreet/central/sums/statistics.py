@@ -42,8 +42,6 @@ from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.privacy.bound import place_l2
 from discreet.privacy.mechanism import BITS
 
-__all__ = ["cooccurrence_sum", "count_sum", "moment_sum", "square", "unigram_sum"]
-
 
 def count_sum(units: Units | ShardedUnits) -> NDArray[np.int64]:
     """Return the number of units in lattice steps; each unit adds 2**BITS."""

@@ -25,8 +25,6 @@ from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
-__all__ = ["ShardedUnits", "Units", "faults_of_shards", "group_units", "sum_over_pieces", "units_of"]
-
 
 class Units(NamedTuple):
     """A private corpus, grouped by unit. Nothing of it is ever released.

@@ -70,8 +70,6 @@ from discreet.privacy.mechanism import GaussianMechanism, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
 
-__all__ = ["SHARE", "GaussianChoice", "coverage_sum", "even_weights", "release_coverage"]
-
 #: Of the precision of a choice, for telling how much of the text the words make up.
 SHARE = Fraction(1, 64)
 

@@ -70,8 +70,6 @@ from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import LaplaceMechanism
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["Greedy", "fill_greedily"]
-
 _NO_CUTOFF = 2**61
 
 

@@ -91,15 +91,6 @@ import math
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
-__all__ = [
-    "gaussian_group_failure",
-    "gaussian_threshold",
-    "laplace_threshold",
-    "on_lattice",
-    "published_leak",
-    "published_threshold",
-]
-
 _MARGIN = 1.0 + 1e-9
 _GRID = 2001
 

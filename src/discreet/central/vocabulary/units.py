@@ -44,27 +44,6 @@ from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
-__all__ = [
-    "Choice",
-    "Documents",
-    "ShardedWords",
-    "UnitWords",
-    "check_kind",
-    "count_documents",
-    "faults_of_counted",
-    "first_words",
-    "held_words",
-    "is_writable",
-    "leave_out",
-    "passing",
-    "pick_words",
-    "public_words",
-    "rank_words",
-    "secret_order",
-    "sum_even_weights",
-    "words_in_shards",
-]
-
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
 _ABOUT_TEXTS: dict[str, Any] = {
     "ngram_range": (1, 1),

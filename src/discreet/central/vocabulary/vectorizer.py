@@ -72,8 +72,6 @@ from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, booked_choice, remember_text
 
-__all__ = ["METHODS", "PrivateCountVectorizer", "count_booked", "drop_for_now", "make_method"]
-
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 

@@ -77,21 +77,6 @@ from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.row_sums import OneCellBound
 from discreet.privacy.units import check_delta
 
-__all__ = [
-    "DEFAULT_PRIOR",
-    "InherentPrivacy",
-    "Mechanism",
-    "Run",
-    "calibrated",
-    "inherent_privacy",
-    "plan",
-    "prior_for_range",
-    "range_of",
-    "table_mechanism",
-    "total_epsilon",
-    "total_event",
-]
-
 
 class InherentPrivacy(NamedTuple):
     """What a noise-free run would lose. Private: not for release.

@@ -118,23 +118,6 @@ from discreet.privacy.noise.stream import SecureStream, WordBlocks
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = [
-    "COUNT_UNIT",
-    "Info",
-    "Settings",
-    "State",
-    "arrange",
-    "check_lengths",
-    "draw_topics",
-    "init",
-    "integer_prior",
-    "integer_table",
-    "integer_weights",
-    "release_table",
-    "step",
-    "topics_of",
-]
-
 #: The t-th noisy document table enters the running mean with weight t ** -0.4: earlier ones are forgotten slowly.
 _FORGETTING = 0.4
 #: Weight of one token in a document; priors are multiples of 1 / COUNT_UNIT.

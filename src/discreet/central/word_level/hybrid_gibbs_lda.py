@@ -30,8 +30,6 @@ from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.private_estimator import Booking, Plan
 
-__all__ = ["HybridGibbsLDA"]
-
 
 class HybridGibbsLDA(PrivateTopicModel):
     r"""Topic model whose release hides the word of any single token (not documents, not people).
