@@ -17,25 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import CorpusError
 
-__all__ = [
-    "COUNT_ITS_WORDS",
-    "COUNT_THE_WORDS",
-    "Csr",
-    "Matrix",
-    "as_array",
-    "as_labels",
-    "as_numbers",
-    "as_texts",
-    "carried",
-    "column_order",
-    "column_words",
-    "in_order",
-    "inside_its_shape",
-    "known_words",
-    "listed_texts",
-    "names_of",
-]
-
 #: What to do with text where counts of words were expected.
 COUNT_THE_WORDS = (
     "choose its words privately and count them with PrivateCountVectorizer(epsilon=...).fit_transform(texts), or "

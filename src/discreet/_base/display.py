@@ -14,8 +14,6 @@ import numpy as np
 from discreet._base.validate import is_whole, shown
 from discreet.errors import DiscreetError
 
-__all__ = ["facts_html", "first_words", "frame", "table_html"]
-
 _CUT = 120
 
 

@@ -25,21 +25,6 @@ from typing import IO, Any, BinaryIO
 from discreet._base.validate import path_shown
 from discreet.errors import ParameterError, Part, ReleaseError
 
-__all__ = [
-    "Writer",
-    "flush_folder",
-    "has_handle_locks",
-    "hold_folder",
-    "list_lines",
-    "lock_beside",
-    "lock_handle",
-    "open_plain",
-    "read_list",
-    "write_file",
-    "write_files",
-    "write_whole",
-]
-
 #: Writes the content of a file to what it is given.
 Writer = Callable[[IO[bytes]], object]
 

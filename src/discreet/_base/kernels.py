@@ -14,8 +14,6 @@ from typing import Any, Literal
 from numba import njit
 from numba.extending import intrinsic
 
-__all__ = ["emitted", "kernel", "source_fingerprint"]
-
 
 @cache
 def source_fingerprint(folder: Path = Path(__file__).parents[1]) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, TypeGuard
 
-__all__ = ["is_sharded", "later", "lazy_names", "run_over_shards"]
-
 
 def later(home: str, name: str) -> Callable[..., Any]:
     """Return a function of a module, which is looked for when it is first called.

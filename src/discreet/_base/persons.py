@@ -50,19 +50,6 @@ from discreet._base.lazy import is_sharded
 from discreet._base.validate import first_few, is_whole
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
-__all__ = [
-    "check_labels",
-    "check_persons",
-    "check_same_rows",
-    "index_of",
-    "is_missing_person",
-    "knows_persons",
-    "number_persons",
-    "person_key",
-    "person_keys",
-    "why_nobody",
-]
-
 _MADE_TEXT = frozenset({"none", "nan", "nat", "<na>", "na", "n/a", "#n/a", "null"})
 #: What stands before or after an id and is not seen: blanks, a byte order mark, a blank of no width.
 _UNSEEN = "\ufeff\u200b"

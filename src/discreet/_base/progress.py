@@ -14,8 +14,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-__all__ = ["Bars", "Callback", "Rates", "show_progress", "steps", "tell", "telling", "watched"]
-
 Item = TypeVar("Item")
 _TOLD_EVERY = 1000
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from discreet._base.validate import kind_of
 from discreet.errors import Parameter, ParameterError
 
-__all__ = ["balanced_cuts", "count_threads", "one_blas_thread", "pieces", "share_out"]
-
 _PIECES_A_THREAD = 8
 
 Task = TypeVar("Task")

@@ -20,39 +20,6 @@ import numpy as np
 
 from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError
 
-__all__ = [
-    "ANYTHING",
-    "CALLBACK",
-    "DOC_TOPIC_PRIOR",
-    "ENGINE",
-    "FLAG",
-    "RANDOM",
-    "SEED",
-    "THREADS",
-    "Checked",
-    "Rule",
-    "check",
-    "choice",
-    "collect",
-    "elsewhere",
-    "faults_of",
-    "first_few",
-    "is_folder",
-    "is_number",
-    "is_there",
-    "is_whole",
-    "kind_of",
-    "number",
-    "optional",
-    "path_shown",
-    "refuse",
-    "renamed",
-    "rules",
-    "shown",
-    "whole",
-    "with_article",
-]
-
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255

@@ -26,8 +26,6 @@ from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, run_ta
 from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["MUST_AGREE", "DaskEngine", "refuse_other_versions"]
-
 #: Whose versions must agree everywhere, because the same bytes come of the same code only.
 MUST_AGREE = ("discreet", "numpy", "numba")
 _FAN_IN = 8

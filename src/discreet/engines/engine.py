@@ -21,8 +21,6 @@ from discreet._version import __version__
 from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget, take_step
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["AnyShard", "Engine", "PassProgress", "ProcessEngine", "ShardRunner", "Step", "add_up", "run_task"]
-
 
 class AnyShard(Protocol):
     """A shard, as far as an engine knows it: small, can be sent, and has a name that no other shard of a run has."""

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import EngineError
 
-__all__ = ["History", "Missing", "StateStore", "StoreLimits", "append_to_scratch", "forget", "take_step"]
-
 _SMALL = 1 << 12
 
 Step = tuple[Any, ...]
