@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -74,16 +73,6 @@ def test_no_guessed_word_can_be_tried_against_a_fit(tmp_path):
         told.append(file)
     assert told[0] == told[1]
     assert "model" in told[0]["configuration"]
-
-
-def test_the_mark_of_version_0_1_is_known():
-    """It was a digest of words and numbers."""
-    fit = PrivateFit(NAMED, epsilon=0.5, random_state=0).fit(HELD_OUT[:300]).release_
-    digest = sha256("\n".join(WORDS).encode() + NAMED.topic_word.astype("<f8").tobytes()).hexdigest()[:16]
-    older = replace(fit, configuration={**fit.configuration, "model": digest})
-    assert "How good it is" in NAMED.to_html(fit=older)
-    with pytest.raises(ReleaseError, match="other topics than"):
-        RELEASE.to_html(fit=older)
 
 
 @pytest.mark.parametrize("unit", ["document", "person"])

@@ -83,7 +83,6 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
         header = json.loads(parts.read("header.json"))
         names = [name.removesuffix(".npy") for name in parts.namelist() if name.endswith(".npy")]
         arrays = {name: _read_array(parts.read(f"{name}.npy")) for name in names}
-    header.setdefault("statistic", "pairs")  # what older versions summed
     terms = {name: header[name] for name in TERMS}
     check_terms(terms)
     if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:

@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from discreet.release.numbers import NumbersRelease, Scalar
     from discreet.release.release import Release
 
-__all__ = [
-    "ABOUT",
-    "DETAILS",
-    "REVIEW",
-    "TOPIC_NAME",
-    "checked_text",
-    "details",
-    "is_detail",
-    "named_topics",
-    "passed_on",
-    "review",
-    "reviewed_settings",
-    "topic_names",
-    "with_details",
-    "with_review",
-]
-
 Written = TypeVar("Written", "Release", "NumbersRelease")
 ABOUT, REVIEW, TOPIC_NAME = "about.", "review.", "topic_name."
 #: What :func:`with_details` takes, in the order it is shown, and what it is called there.

@@ -25,7 +25,7 @@ them; here they take the names and words of the topics as reviewed. The numbers 
 keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with it.
 
 Shares also keep a mark of their topics, a digest of their numbers, which stays where only words were renamed. Where a
-review changed the numbers, none is kept that any topics have; one of version 0.1, which held the words, never is.
+review changed the numbers, none is kept that any topics have.
 
 *Guarantee*: post-processing, as of any edit (:mod:`discreet.release.edits`).
 
@@ -56,29 +56,11 @@ from discreet.release.details import (
     reviewed_settings,
 )
 from discreet.release.files import from_line, to_line
-from discreet.release.numbers import is_mark_of, mark_of
+from discreet.release.numbers import mark_of
 
 if TYPE_CHECKING:
     from discreet.release.prevalence import PrevalenceRelease
     from discreet.release.release import Release
-
-__all__ = [
-    "GRAMMAR",
-    "EditList",
-    "apply",
-    "details_that_hold",
-    "holds_word",
-    "merge_topics",
-    "names_of",
-    "parse",
-    "places",
-    "reviewed_shares",
-    "with_topic_names",
-    "with_word_names",
-    "without_topics",
-    "without_words",
-    "word_in_line",
-]
 
 Floats = NDArray[np.float64]
 _mostly_noise = later("discreet.report.wording", "mostly_noise")
@@ -463,7 +445,7 @@ def reviewed_shares(
     ReleaseError
         Where they are shares of other topics, so that nothing would say which name is whose.
     """
-    if not is_mark_of(shares.configuration.get("model"), topics):
+    if shares.configuration.get("model") != mark_of(topics):
         raise ReleaseError(
             "these are shares of other topics than those of this release. Give the release that they were "
             "made with, as it was then: the folder that `fit` wrote beside them, not one that was reviewed since."

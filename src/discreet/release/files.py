@@ -1,23 +1,18 @@
-"""The words of a release as a file: one a line, as JSON text where a word could not stand there as it is.
+"""A release as a folder, ``model.safetensors``, ``vocabulary.txt`` and ``README.md``; and hostile bytes to an error.
 
-What the files of a release hold: a release to bytes, and hostile bytes to a release or an error
-================================================================================================
 ``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
 schema's name, the settings, the ledger, the guarantee, the determinism label, and the SHA-256 of the vocabulary file.
+``vocabulary.txt`` holds a word a line, as JSON text where a word could not stand there as it is. ``README.md`` is the
+card, for people, and nothing is read back from it.
 
 There is one way to write a release. Whatever is read is taken as hostile: it is checked, built, written again in
 memory, and refused where that does not give the same metadata and words. The one exception is the guarantee: it is
 computed anew from the ledger, and what the file says may lie above that (an older accountant), or below it by
 rounding, but may name no other unit, relation or delta.
 
-A release as a folder: ``model.safetensors``, ``vocabulary.txt`` and ``README.md``
-==================================================================================
-What the first two hold is in :mod:`discreet.release.files` and :mod:`discreet.release.files`;
-``README.md`` is the card, for people, and nothing is read back from it. The same release gives the same bytes.
-
-A folder appears whole, in one step: it is written under another name, flushed to the disk, and renamed. A crash
-at any moment leaves either no folder or one that loads, and at worst a hidden one beside it whose name ends in
-``.partial``, which can be deleted.
+The same release gives the same bytes. A folder appears whole, in one step: it is written under another name, flushed to
+the disk, and renamed. A crash at any moment leaves either no folder or one that loads, and at worst a hidden one beside
+it whose name ends in ``.partial``, which can be deleted.
 """
 
 import errno
@@ -44,33 +39,6 @@ from discreet.privacy.units import round_up
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
     from discreet.release.release import Release
-
-__all__ = [
-    "CARD",
-    "LARGEST_HEADER",
-    "LARGEST_MODEL",
-    "LARGEST_VOCABULARY",
-    "MODEL",
-    "MOST_STEPS",
-    "SCHEMA",
-    "VOCABULARY",
-    "Header",
-    "build",
-    "check_ledger",
-    "clean",
-    "from_line",
-    "halves",
-    "header_length",
-    "load",
-    "model_bytes",
-    "printable",
-    "read_header",
-    "read_words",
-    "save",
-    "to_line",
-    "undirected",
-    "vocabulary_bytes",
-]
 
 VOCABULARY = "vocabulary.txt"
 #: In bytes; the same when writing, so that what is written can be read.
@@ -402,8 +370,7 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
     }
     for name, figure in figures.items() if math.isfinite(claimed) else ():
         told = re.findall(rf"{name}({re.escape(figure)}|\S*?)[,.]?(?=\s|$)", stated["words"])
-        # Earlier files called the unit by its kind in the sentence, too, whatever name it had.
-        if not told or set(told) - {figure, stated["privacy_unit"] if name == "unit: " else figure}:
+        if set(told) != {figure}:
             raise ReleaseError(
                 f"the sentence of the guarantee in {MODEL} does not say {name}{figure}, as its fields do: do not "
                 "rely on it; ask whoever published it."

@@ -1,13 +1,8 @@
-r"""The public settings of a run, as they stand in what it releases.
+r"""What all releases share: public settings, and the promise of the ledger on which their cost was booked.
 
-What all releases share
-=======================
-The promise, from the ledger on which their cost was booked, and how small ones are kept.
-
-Small releases as one JSON file: sorted, checked when read, and written whole or not at all
-===========================================================================================
-Whatever is read is taken as hostile: bounded in size, built field by field, and refused where it would not be written
-the same again. The guarantee is computed from the ledger, never taken from the file.
+Releases of a few numbers are kept as one JSON file: sorted, and written whole or not at all. Whatever is read is taken
+as hostile: bounded in size, built field by field, and refused where it would not be written the same again.
+The guarantee is computed from the ledger, never taken from the file.
 
 The fit release: how well released topics describe private documents, as one noisy number
 =========================================================================================
@@ -19,13 +14,15 @@ such means; their intervals are Fieller's (see :mod:`discreet.release.prevalence
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -42,30 +39,6 @@ from discreet.release.files import check_ledger
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
-
-__all__ = [
-    "COUNT_WEIGHT",
-    "GAIN_BOUND",
-    "LARGEST_SUM",
-    "SUM",
-    "UNIGRAM_REACH",
-    "UNIGRAM_WEIGHT",
-    "FitRelease",
-    "NumbersRelease",
-    "Promised",
-    "Scalar",
-    "checked_level",
-    "checked_settings",
-    "content",
-    "encoded",
-    "faults_of_topics",
-    "fit_size",
-    "is_mark_of",
-    "load",
-    "mark_of",
-    "public_settings",
-    "save",
-]
 
 _fit_card = later("discreet.report.card", "fit_card")
 _numbers_html = later("discreet.report.page", "numbers_html")
@@ -224,7 +197,7 @@ def faults_of_topics(topics: Any, epsilon: Any, ledger: Ledger | None) -> list[D
     ]
 
 
-class NumbersRelease(Promised):
+class NumbersRelease(Promised, ABC):
     """Base of releases of a few numbers, kept in one JSON file."""
 
     SCHEMA: ClassVar[str]
@@ -273,9 +246,14 @@ class NumbersRelease(Promised):
         return written.review(self)
 
     @property
+    @abstractmethod
+    def n_units(self) -> Any:
+        """Noisy number of units; of several groups that of each."""
+
+    @property
     def n_units_in_all(self) -> float:
-        """Noisy number of units, at least 0."""
-        raise NotImplementedError
+        """Noisy number of units, of all groups together, at least 0."""
+        return max(float(np.sum(self.n_units)), 0.0)
 
     @property
     def large_delta(self) -> str | None:
@@ -305,18 +283,48 @@ class NumbersRelease(Promised):
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new JSON file, whole or not at all; ``ReleaseError`` where it could not be read."""
-        save(self, Path(path), self._THING)
+        path = Path(path)
+        if path.exists():
+            raise ReleaseError(f"{path} exists already; name another file.")
+        write_whole(encoded(self), path, self._THING)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a release; ``ReleaseError`` for anything that is not exactly one."""
-        return load(Path(path), cls)
+        try:
+            with Path(path).open("rb") as opened:
+                raw = opened.read(_LARGEST + 1)
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be read: {error.strerror or error}.") from None
+        if len(raw) > _LARGEST:
+            raise ReleaseError(f"{path} is larger than such a release can be.")
+        values: Any = None
+        with suppress(ValueError, RecursionError):
+            values = json.loads(raw, parse_constant=_refuse)
+        names = {field.name for field in fields(cls)}
+        fits = isinstance(values, dict) and set(values) == names | {"schema", "guarantee"}
+        if not fits or values["schema"] != cls.SCHEMA:
+            raise ReleaseError(f"{path} holds no release that this version reads ({cls.SCHEMA}).")
+        try:
+            ledger = Ledger.from_json(values["ledger"]).snapshot()
+            check_ledger(ledger)
+            given = {name: _in(values[name]) for name in names}
+            given |= {"reproducible": values["reproducible"] is True, "ledger": ledger}
+            release = cls(**given)
+            release.check_booked()
+            same = json.dumps(_content(release), sort_keys=True) == json.dumps(values, sort_keys=True)
+        except (DiscreetError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
+            told = str(error)[:200] if isinstance(error, DiscreetError) else type(error).__name__
+            raise ReleaseError(f"{path} cannot be trusted: {told}") from None
+        if not same:
+            raise ReleaseError(f"{path} does not match its own content: it was changed or is damaged.")
+        return release
 
     def _repr_html_(self) -> str:
         return _numbers_html(self)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and content(self) == content(other)
+        return isinstance(other, type(self)) and _content(self) == _content(other)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -327,72 +335,20 @@ class NumbersRelease(Promised):
 
 _LARGEST = 64 * 2**20
 
-Kind = TypeVar("Kind")
 
-
-def content(release: Any) -> dict[str, Any]:
-    """Return everything in a release as values that JSON can hold.
-
-    Parameters
-    ----------
-    release : dataclass
-        With a class attribute ``SCHEMA``, and a ``guarantee`` beside its fields.
-    """
+def _content(release: NumbersRelease) -> dict[str, Any]:
+    """Return everything in a release as values that JSON can hold."""
     values = {field.name: _out(getattr(release, field.name)) for field in fields(release)}
     return {"schema": release.SCHEMA, "guarantee": release.guarantee, **values}
 
 
-def save(release: Any, path: Path, thing: str) -> None:
-    """Write a release to a new file; ``thing`` is what messages call it."""
-    if path.exists():
-        raise ReleaseError(f"{path} exists already; name another file.")
-    write_whole(encoded(release), path, thing)
-
-
-def encoded(release: Any) -> bytes:
+def encoded(release: NumbersRelease) -> bytes:
     """Return what stands in the file of a release; ``ReleaseError`` where that could not be read again."""
     release.check_booked()
-    raw = (json.dumps(content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+    raw = (json.dumps(_content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
     if len(raw) > _LARGEST:
         raise ReleaseError(f"the file would be larger than {_LARGEST >> 20} MiB; take fewer groups.")
     return raw
-
-
-def load(path: Path, kind: type[Kind]) -> Kind:
-    """Read a release of this ``kind``; ``ReleaseError`` for anything that is not exactly one."""
-    schema: str = getattr(kind, "SCHEMA")  # noqa: B009  (not every type has one)
-    names = {field.name for field in fields(kind)}  # pyright: ignore[reportArgumentType]
-    try:
-        with path.open("rb") as opened:
-            raw = opened.read(_LARGEST + 1)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if len(raw) > _LARGEST:
-        raise ReleaseError(f"{path} is larger than such a release can be.")
-    try:
-        values = json.loads(raw, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        values = None
-    if (
-        not isinstance(values, dict)
-        or values.get("schema") != schema
-        or set(values) != names | {"schema", "guarantee"}
-    ):
-        raise ReleaseError(f"{path} holds no release that this version reads ({schema}).")
-    try:
-        ledger = Ledger.from_json(values["ledger"]).snapshot()
-        check_ledger(ledger)
-        given = {name: _in(values[name]) for name in names}
-        given["reproducible"] = values["reproducible"] is True
-        release: Any = kind(**{**given, "ledger": ledger})
-        release.check_booked()
-        same = json.dumps(content(release), sort_keys=True) == json.dumps(values, sort_keys=True)
-    except (DiscreetError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
-        told = str(error)[:200] if isinstance(error, DiscreetError) else type(error).__name__
-        raise ReleaseError(f"{path} cannot be trusted: {told}") from None
-    if not same:
-        raise ReleaseError(f"{path} does not match its own content: it was changed or is damaged.")
-    return release
 
 
 def _refuse(name: str) -> Any:
@@ -436,13 +392,6 @@ def mark_of(release: "Release") -> str:
     digest = sha256(repr(release.topic_word.shape).encode())
     digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
     return digest.hexdigest()[:16]
-
-
-def is_mark_of(mark: object, release: "Release") -> bool:
-    """Whether a mark is of these topics; the mark of version 0.1, which held the words, is known, too."""
-    digest = sha256("\n".join(release.vocabulary).encode("utf-8", "surrogatepass"))
-    digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
-    return mark in (mark_of(release), digest.hexdigest()[:16])
 
 
 def fit_size(count_weight: float) -> float:
@@ -509,11 +458,6 @@ class FitRelease(NumbersRelease):
     def n_units(self) -> float:
         """Noisy number of units that have a token to score."""
         return self.unit_count / self.count_weight
-
-    @property
-    def n_units_in_all(self) -> float:
-        """Noisy number of units, at least 0."""
-        return max(self.n_units, 0.0)
 
     @property
     def gain(self) -> float:
@@ -597,7 +541,7 @@ class FitRelease(NumbersRelease):
 
     def is_of(self, release: "Release") -> bool:
         """Whether this was measured with just these topics, whatever their words are called now."""
-        return is_mark_of(self.configuration.get("model"), release)
+        return self.configuration.get("model") == mark_of(release)
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""

@@ -60,22 +60,6 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger.ledger import Ledger
     from discreet.privacy.ledger.reservation import Entry
 
-__all__ = [
-    "Booking",
-    "Plan",
-    "PlannedEstimator",
-    "PrivateEstimator",
-    "book_together",
-    "booked_choice",
-    "faults_of_call",
-    "faults_of_choices",
-    "faults_of_estimator",
-    "faults_of_persons",
-    "ledger_of_choices",
-    "notice_fit",
-    "remember_text",
-]
-
 
 def booked_choice(ledger: Ledger, reservation: Reservation, *, seeded: bool) -> ColumnChoice:
     """Return the choice that a reservation paid for, as counts carry it."""

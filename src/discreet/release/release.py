@@ -1,13 +1,8 @@
-"""The words of each topic as the columns of a table, the most probable first.
+"""The release: what a private fit publishes, and nothing else; and the base of the estimators that make one.
 
-The release: what a private fit publishes, and nothing else
-===========================================================
 A release holds topics, words, settings and the ledger. Nothing about a single document can be reached from
 it, and its size does not depend on the number of documents. It cannot be made without a ledger, whose
 guarantee names unit and relation.
-
-What estimators share once ``fit`` has made a release: its topics, and documents under them
-===========================================================================================
 """
 
 from __future__ import annotations
@@ -42,8 +37,6 @@ if TYPE_CHECKING:
     from discreet.corpus import ShardedCorpus
     from discreet.engines import Engine
     from discreet.release.numbers import FitRelease
-
-__all__ = ["STANDARD_DEVIATIONS", "Release", "ReleasedTopics", "topic_columns"]
 
 #: How a release is shown: by rooms above this one.
 _card = later("discreet.report.card", "card")

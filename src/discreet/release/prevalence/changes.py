@@ -40,18 +40,6 @@ from scipy.special import chdtrc, ndtr, ndtri
 from discreet._base.display import frame
 from discreet.release.prevalence.shares import Sums, drawn, group_sizes, limits, overall, raw, row_weight
 
-__all__ = [
-    "Differences",
-    "Trend",
-    "against_rest",
-    "compare",
-    "differences",
-    "growth",
-    "moving",
-    "sampling_error",
-    "trend",
-]
-
 Floats = NDArray[np.float64]
 #: Standard deviations of a step, as parts of the topic's overall share: from standing still to jumping.
 _PACES = np.concatenate([[0.0], np.geomspace(0.01, 2.0, 40)])

@@ -1,7 +1,5 @@
-"""Cross tables: groups that are the cells of rows and columns, told by their names.
+"""The prevalence release: how much of each topic stands in each group, with noise, and nothing else.
 
-The prevalence release: how much of each topic stands in each group, with noise, and nothing else
-=================================================================================================
 It holds the released sums as they are; shares, intervals, differences and trends are computed from them when asked
 for, so one file answers all these questions at no further cost.
 """
@@ -23,7 +21,7 @@ from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.files import halves
-from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level, is_mark_of
+from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level, mark_of
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -49,8 +47,6 @@ from discreet.release.prevalence.shares import (
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
-
-__all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table", "table_of"]
 
 _prevalence_card = later("discreet.report.card", "prevalence_card")
 _prevalence_page = later("discreet.report.prevalence_page", "prevalence_page")
@@ -192,7 +188,7 @@ class PrevalenceRelease(NumbersRelease):
             :mod:`discreet.release.prevalence.shares`.
         """
         mine = self.configuration.get("model")
-        if len(topics.topic_word) == len(self.topics) and mine is not None and not is_mark_of(mine, topics):
+        if len(topics.topic_word) == len(self.topics) and mine is not None and mine != mark_of(topics):
             raise ParameterError(
                 "these are shares of other topics than those of this release (it may have been edited since); "
                 "give the one that the shares were found with."
@@ -209,11 +205,6 @@ class PrevalenceRelease(NumbersRelease):
     def n_units(self) -> Floats:
         """Noisy number of units of each group, shape (n_groups,)."""
         return group_sizes(self.sums)[0]
-
-    @property
-    def n_units_in_all(self) -> float:
-        """Noisy number of units in all groups together, at least 0."""
-        return max(float(self.n_units.sum()), 0.0)
 
     @property
     def n_units_error(self) -> float:

@@ -68,23 +68,6 @@ from discreet.lda import fold_in
 if TYPE_CHECKING:
     from discreet.release.release import Release
 
-__all__ = [
-    "Shares",
-    "Sums",
-    "corrected",
-    "correction",
-    "drawn",
-    "group_sizes",
-    "limits",
-    "overall",
-    "projected",
-    "raw",
-    "response",
-    "row_weight",
-    "shrunk",
-    "surely_there",
-]
-
 Floats = NDArray[np.float64]
 #: Lifts of a share over the topic's overall share: none, and from a thirtieth to thirty-fold.
 _LIFTS = np.concatenate([[0.0], np.geomspace(1 / 32, 32, 241)])
