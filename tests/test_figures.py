@@ -91,14 +91,6 @@ def figure_6(corpus, line):
     return several("zhao2020/figure6", "in_sample", "epsilon", (1.0, 3.0, 5.0, 7.0), **where)
 
 
-def figure_7(classifier, column):
-    """Means over seeds: without privacy, and three lines at epsilon 1, 4, 8."""
-    frame = csv("zhao2020/classifier")
-    found = frame[frame.classifier == classifier].groupby(["line", "epsilon"])[column].mean()
-    lines = ("CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier")
-    return [found["no privacy", INF], *(found[line, e] for line in lines for e in (1.0, 4.0, 8.0))]
-
-
 #: Public documents of figures 8 and 10.
 PUBLIC = {"kos": 500, "nips": 200, "enron": 1000}
 
@@ -287,19 +279,7 @@ ROWS = {
         )
         for corpus in CORPORA
     },
-    **{
-        f"Zhao, figure 7, {classifier}, {name}": (
-            None,
-            lambda classifier=classifier, column=column: figure_7(classifier, column),
-            None,
-        )
-        for classifier in ("linear", "forest")
-        for name, column in (
-            ("share told right by the attack", "accuracy"),
-            ("F1 of the attack", "f1"),
-            ("F1 of the classifier", "classifier_f1"),
-        )
-    },
+    "Zhao, figure 7": (None, None, None),
     **{f"Zhao, figure 8, {corpus}": figure_8(corpus, n) for corpus, n in PUBLIC.items()},
     **{f"Zhao, figure 9, {corpus}": figure_9(corpus) for corpus in PUBLIC},
     **{f"Zhao, figure 10, {corpus}": figure_10(corpus, n) for corpus, n in PUBLIC.items()},
