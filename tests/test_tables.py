@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from tests.published import BY_SHADOWS, BY_TOPICS, FOUR_ATTACKS, POSTER
 
+from discreet.privacy import gdp_mu
+
 ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"-?(?:\d[\d,]*)?\.?\d+")
 
@@ -840,17 +842,43 @@ def test_word_level_news():
 @pytest.mark.parametrize("after", ["### Chosen on", "### Confirmed on"])
 def test_word_vectors(after):
     results, cells = csv("word_vectors/results"), []
-    head, *rows = table("word-vectors", after)
-    for line, epsilon, *shown in rows:
+    head, *rows = table("research/word-vectors", after)
+    for line, *shown in rows:
         corpus, _, size = line.partition(" (")
         cells.append((line, size, (one(results, "documents", corpus=corpus),)))
-        for title, cell in zip(head[2:], shown, strict=True):
+        for title, cell in zip(head[1:], shown, strict=True):
             algorithm = "PrivateLDA" if title == "no noise" else title
-            free = title in {"unigram", "no noise", "GibbsLDA"}
-            where = {"corpus": corpus, "algorithm": algorithm, "epsilon": float("inf" if free else epsilon)}
-            values = tuple(one(results, column, **where) for column in ("perplexity", "npmi"))
-            cells.append((f"{line}, {epsilon}, {title}", cell, values))
+            levels = (float("inf"),) if title in {"unigram", "no noise"} else (1.0, 4.0)
+            values = tuple(
+                one(results, "perplexity", corpus=corpus, algorithm=algorithm, epsilon=level)
+                for level in levels
+            )
+            cells.append((f"{line}, {title}", cell, values))
+    assert len(cells) == 7 * len(rows)
     check(cells)
+
+
+def test_where_word_vectors_help():
+    """What the page says of n mu, of strong signals and of short messages."""
+    results = csv("word_vectors/results")
+    mean = results.groupby(["corpus", "documents", "epsilon", "algorithm"])[["perplexity", "npmi"]].mean()
+    mean = mean.unstack().reset_index()
+    mean = mean[np.isfinite(mean.epsilon)]
+    signal = mean.documents * [gdp_mu(epsilon, 1e-5) for epsilon in mean.epsilon]
+    trained, plain, alone = (mean.perplexity[name] for name in ("with vectors", "PrivateLDA", "public alone"))
+    assert (alone < trained)[signal < 400].all()
+    assert not (alone < trained)[signal > 650].any()
+    gain = 100 * (1 - trained / plain)
+    assert page_says("word-vectors", f"above n mu of 12,000 it was {gain[signal > 12_000].max():.1f} %")
+    strong = gain[(signal > 12_000) & (mean.corpus == "enron-spam")]
+    assert page_says("word-vectors", f"on mail vectors cost up to {-strong.min():.1f} %")
+    short = mean.corpus.isin(["pheme", "tweetrumors"]) & mean.epsilon.isin([0.5, 1.0])
+    span = f"by {gain[short].min():.0f} to {gain[short].max():.0f} %"
+    lost = (mean.npmi["PrivateLDA"] - mean.npmi["with vectors"])[short].max()
+    assert page_says("word-vectors", f"perplexity {span}, and NPMI by up to {lost:.2f}".replace(" 0.", " ."))
+    for level in (1.0, 4.0):
+        mine = mean[(mean.corpus == "nyt") & (mean.epsilon == level)]
+        assert (mine.npmi["public alone"] > mine.npmi["with vectors"]).all()
 
 
 def test_where_lists_read_best():
