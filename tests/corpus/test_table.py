@@ -10,11 +10,11 @@ from discreet.cli.app import run
 from discreet.corpus import read_corpus, write_corpus
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_format, find_writable_format
 
-PAGE = Path(discreet.__file__).parents[2] / "docs" / "corpora.md"
+PAGE = Path(discreet.__file__).parents[2] / "docs" / "reference" / "file-formats.md"
 
 
 def rows_of_the_page() -> dict[str, str]:
-    section = PAGE.read_text().partition("\n## Formats\n")[2].partition("\n## ")[0]
+    section = PAGE.read_text().partition("\n## Corpora\n")[2].partition("\n## ")[0]
     return {found[1]: line for line in section.splitlines() if (found := re.match(r"\| `([\w-]+)` \|", line))}
 
 
