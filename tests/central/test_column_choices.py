@@ -333,7 +333,7 @@ def test_the_command_wants_the_ledger_of_the_choice(name, tmp_path, capsys):
     public.write_text("apple\nlion\n")
     order = f"fit {source} --vocabulary {public} --vocabulary-is-public --topics 2"
     order += f" --set allow_unlearnable=true --out {out}"
-    order += " --format csv-counts" if name == "x.csv" else ""
+    order += " --read format=csv-counts" if name == "x.csv" else ""
     assert run(order.split()) != 0
     assert "not at hand" in (told := capsys.readouterr().err)
     assert "--ledger" in told

@@ -216,7 +216,7 @@ def canaries(here):
     [
         (["words"], ["own_canaries:eight"]),
         (["words"], ["own_canaries:listed"]),
-        (["shares", "--model", "m", "--set", "noise=gaussian"], ["own_canaries:shares"]),
+        (["shares", "--set", "model=m", "--set", "noise=gaussian"], ["own_canaries:shares"]),
     ],
 )
 def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys, attack, broken):
@@ -240,8 +240,8 @@ def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys
             "--attack words --epsilon 1 --shadows 8 letters.jsonl",
             "CORPUS, --shadows are for attacks on",
         ),
-        ("--attack shares --epsilon 1", "needs --model"),
-        ("--attack words --epsilon 1 --model m", "no other attack has one"),
+        ("--attack shares --epsilon 1", "needs --set model="),
+        ("--attack words --epsilon 1 --set model=m", "no other attack has one"),
         ("--attack words --epsilon 1 --trainer gibbs", "must be private or module:function here"),
         ("--attack words --trainer own_canaries:absent", "absent"),
         ("letters.jsonl --epsilon 1 --set canaries=9", "go with --attack words or shares"),

@@ -127,7 +127,7 @@ def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
         ("--set", "sampling_rate=3"),
         ("--set", "n_rounds=0"),
         ("--set", "doc_topic_prior=-1"),
-        ("--threads", "0"),
+        ("--set", "n_jobs=0"),
         ("--seed", "-4"),
         ("--set", "vocabulary_method=best"),
         ("--set", "vocabulary_share=2"),
@@ -171,7 +171,7 @@ def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
 
 def test_formats_are_asked_for_by_the_option_of_each_command(capsys, tmp_path, notes):
     strange = notes.rename(tmp_path / "notes.strange")
-    assert "give --format, one of" in refused(capsys, *fit(strange, tmp_path))
+    assert "give --read format=, one of" in refused(capsys, *fit(strange, tmp_path))
     assert "give --from or --to, one of" in refused(capsys, "convert", strange, tmp_path / "out.npz")
 
 
@@ -266,7 +266,7 @@ def test_names_from_an_archive_cannot_write_on_the_terminal(capsys, tmp_path):
     path = tmp_path / "notes.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a\x1b]0;owned\x07\x1b[2J\x9b2J\u202eb.txt", b"\xe9 broken")
-    told = refused(capsys, "fit", path, "--format", "txt", "--out", tmp_path / "model")
+    told = refused(capsys, "fit", path, "--read", "format=txt", "--out", tmp_path / "model")
     assert "owned" in told
     assert "b.txt" in told
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", told)

@@ -28,8 +28,8 @@ def test_a_killed_fit_leaves_no_model_and_a_spent_ledger(tmp_path):
     arguments += [
         "--set",
         "n_rounds=400",
-        "--threads",
-        "1",
+        "--set",
+        "n_jobs=1",
         "--ledger",
         str(ledger),
         "--out",

@@ -42,8 +42,9 @@ def test_the_list_puts_names_and_numbers_first(model, capsys):
 
 
 def test_words_are_dropped_and_the_card_says_who_and_how_many(model, tmp_path, capsys):
-    call = "review model --drop okafor --drop 4271 --out reviewed --report r.html --about title=Notes --about owner=Roe"
+    call = "review model --drop okafor --drop 4271 --out reviewed --about title=Notes --about owner=Roe"
     assert run([*call.split(), "--by", "Jane Roe"]) == 0
+    assert run("report reviewed --out r.html".split()) == 0
     made = Release.load("reviewed")
     assert set(model.vocabulary) - set(made.vocabulary) == {"okafor", "4271"}
     assert "reviewed by Jane Roe on 20" in made.review
@@ -244,7 +245,7 @@ def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp
     release(words=WORDS + PLAIN).save("model")
     (tmp_path / "edits.txt").write_text(f"name topic 1 = {EVIL}\nrename word okafor = {EVIL}\n", "utf-8")
     (tmp_path / "names.txt").write_text(f"{EVIL}\n", "utf-8")
-    call = ["review", "model", "--edits", "edits.txt", "--out", "reviewed", "--report", "r.html"]
+    call = ["review", "model", "--edits", "edits.txt", "--out", "reviewed"]
     assert run([*call, "--by", EVIL, "--about", f"title={EVIL}", "--note", EVIL]) == 0
     assert Release.load("reviewed").vocabulary[0] == EVIL  # kept as it is, shown as it cannot do harm
     for line in (
@@ -255,7 +256,7 @@ def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp
     said = capsys.readouterr()
     shown = [said.out, said.err] + [
         (tmp_path / file).read_text("utf-8")
-        for file in ("r.html", "again.html", "c.html", "reviewed/README.md", "reviewed/vocabulary.txt")
+        for file in ("again.html", "c.html", "reviewed/README.md", "reviewed/vocabulary.txt")
     ]
     assert [sorted(set(text) & set(HIDDEN)) for text in shown] == [[]] * len(shown)
     assert "vil" in said.err

@@ -35,7 +35,6 @@ _OPTIONS = {
     "freq": "--every",
     "group_selection": "--private-groups",
     "n_documents": "--documents",
-    "n_jobs": "--threads",
     "n_shadows": "--shadows",
     "n_targets": "--targets",
     "n_topics": "--topics",

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from discreet.corpus.formats.table import listed
 from discreet.errors import ParameterError, ReleaseError, WeakForecastWarning
 
 if TYPE_CHECKING:
@@ -81,19 +80,6 @@ About = Annotated[
         help=f"What card and report say: {', '.join(_DETAILS)}; repeat it for others.",
     ),
 ]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
-]
-Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
-]
-SkipEmpty = Annotated[
-    bool,
-    typer.Option(
-        "--skip-empty", help="Leave out documents without text, or without a person where one is asked for."
-    ),
-]
 StopWords = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,9 +100,6 @@ UnitName = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),
-]
-Threads = Annotated[
-    int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")
 ]
 WordVectorFile = Annotated[
     Path | None,
@@ -366,42 +349,28 @@ class TextOptions:
 
 
 NOTHING_SAID = TextOptions()
-#: Options of commands that texts enter by.
-_OWN = {"format": Format, "sheet": Sheet, "skip_empty": SkipEmpty, "stop_words": StopWords}
 
 
-def reads_texts(
-    *left_out: str, own: Sequence[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def reads_texts(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command ``--text`` and ``--read`` in place of its parameter ``how``.
 
     Parameters
     ----------
     *left_out : str
         What ``--read`` does not take here.
-    own : sequence of str
-        What has an option of its own, too: of format, sheet, skip_empty and stop_words.
     """
     names = tuple(name for name in READ if name not in left_out)
-    shown: dict[str, Any] = {"text": Text, **{name: _OWN[name] for name in own}, "read": Read}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         shared = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if name == "skip_empty" else None,
-                annotation=annotation,
-            )
-            for name, annotation in shown.items()
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in (("text", Text), ("read", Read))
         ]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
             text, read = given.pop("text"), named_values(given.pop("read"), names, "--read")
-            said = {name: given.pop(name) for name in own}
-            read |= {name: value for name, value in said.items() if value not in (None, False)}
             command(how=TextOptions(text, read), **given)
 
         parameters = [

@@ -41,6 +41,7 @@ _SETTINGS = {
     "noise": "noise=gaussian proves more where the promise rests on Gaussian noise alone, as that of the trainer "
     "private does",
     "canaries": "canaries=300 are made up for words and shares",
+    "model": "model=topics is the folder of the topics, for shares",
     "bootstrap": "bootstrap=1000 draws documents anew so many times, for intervals with the threshold in them",
     "jobs": "jobs=2 models are trained at once; all cores by default",
     "folder": "folder=models keeps finished models, to go on after a stop; needs --seed",
@@ -108,9 +109,6 @@ def audit(
             "of words; shares: those of topics in groups."
         ),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="With --attack shares: folder of the topics, as fit wrote it.")
-    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -133,7 +131,7 @@ def audit(
 
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "topics": topics,
-        "epsilon": epsilon, "delta": delta, "attack": attack, "model": model, "seed": seed, "json": json_out,
+        "epsilon": epsilon, "delta": delta, "attack": attack, "seed": seed, "json": json_out,
         "text": how.text, **dict.fromkeys(_SETTINGS), **dict.fromkeys(READ), **how.read,
         **_checked(named_values(settings, tuple(_SETTINGS), "--set"), "--set"),
     }  # fmt: skip
@@ -293,7 +291,7 @@ def audit_canaries(given: dict[str, Any], chosen: dict[str, Any]) -> "OneRunRepo
         )
     if (attack == "shares") != (chosen["model"] is not None):
         raise ParameterError(
-            "--attack shares needs --model, the folder of the topics, and no other attack has one."
+            "--attack shares needs --set model=, the folder of the topics, and no other attack has one."
         )
     if chosen["epsilon"] is not None:
         promise = {"epsilon": chosen["epsilon"], "delta": chosen["delta"]}

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.release import Release
 
+#: Which halves of documents are scored.
+_HALVES = 0
 #: Words of each topic that coherence looks at.
 _TOP = 10
 _PRIVATE = (
@@ -69,7 +71,6 @@ def evaluate(
         typer.Option(help="With --epsilon: file that keeps the budget, such as that of the topics."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -118,13 +119,13 @@ def evaluate(
         book = (epsilon, delta, ledger)
         _measure_privately(release, held_out, book, out, as_json, say)
         return
-    answer = _measure(release, held_out, seed)
+    answer = _measure(release, held_out)
     if word_vectors is not None:
-        answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed)
+        answer["public_alone"] = _public_alone(release, held_out, word_vectors)
     if public is not None:
         answer["reference"] = _coherence(release, public, str(reference))
     if held_out.labels is not None:
-        answer["labels"] = _labels(release, held_out, seed)
+        answer["labels"] = _labels(release, held_out)
     if as_json:
         print_json(answer)
     else:
@@ -238,19 +239,19 @@ def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpu
     return matched, sizes
 
 
-def _measure(release: "Release", documents: "Corpus", seed: int) -> dict[str, Any]:
+def _measure(release: "Release", documents: "Corpus") -> dict[str, Any]:
     from discreet.evaluate import completion_perplexity, diversity, transductive_perplexity, unigram
 
     matched, sizes = _matched(release, documents, "--corpus")
     prior = _prior(release)
     common: dict[str, Any] = {"doc_topic_prior": prior, "n_jobs": -1}
-    lone: dict[str, Any] = {"random_state": seed, "n_jobs": -1}
+    lone: dict[str, Any] = {"random_state": _HALVES, "n_jobs": -1}
     answer: dict[str, Any] = {
         "guarantee": release.guarantee,
         "topics": len(release.topic_word),
         "corpus": sizes,
         "completion_perplexity": completion_perplexity(
-            release.topic_word, matched, random_state=seed, **common
+            release.topic_word, matched, random_state=_HALVES, **common
         ),
     }
     if release.topic_weight is not None:
@@ -262,7 +263,7 @@ def _measure(release: "Release", documents: "Corpus", seed: int) -> dict[str, An
     return answer
 
 
-def _public_alone(release: "Release", documents: "Corpus", vectors: Path, seed: int) -> dict[str, Any]:
+def _public_alone(release: "Release", documents: "Corpus", vectors: Path) -> dict[str, Any]:
     """Measure what the vectors and the release's word frequencies give without its topics."""
     from discreet.evaluate import completion_perplexity, public_topics
 
@@ -273,7 +274,7 @@ def _public_alone(release: "Release", documents: "Corpus", vectors: Path, seed: 
     topics = public_topics(vectors, release.vocabulary, len(release.topic_word), release.word_weight)
     matched, _ = _matched(release, documents, "--corpus")
     perplexity = completion_perplexity(
-        topics, matched, doc_topic_prior=_prior(release), random_state=seed, n_jobs=-1
+        topics, matched, doc_topic_prior=_prior(release), random_state=_HALVES, n_jobs=-1
     )
     return {"completion_perplexity": perplexity, "word_vectors": vectors.name}
 
@@ -296,12 +297,12 @@ def _coherence(release: "Release", public: "Corpus", name: str) -> dict[str, Any
     }
 
 
-def _labels(release: "Release", documents: "Corpus", seed: int) -> dict[str, Any]:
+def _labels(release: "Release", documents: "Corpus") -> dict[str, Any]:
     import dataclasses
 
     from discreet.evaluate import classification_report
 
-    train, test = documents.restrict(release.vocabulary).split(0.5, random_state=seed)
+    train, test = documents.restrict(release.vocabulary).split(0.5, random_state=_HALVES)
     assert train.labels is not None
     assert test.labels is not None
     report = classification_report(

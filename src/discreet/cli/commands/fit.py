@@ -3,6 +3,7 @@
 import inspect
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +23,8 @@ from discreet.cli.options import (
     ReportFile,
     Seed,
     Set,
+    StopWords,
     TextOptions,
-    Threads,
     TopicCount,
     UnitName,
     Vocabulary,
@@ -64,21 +65,20 @@ _SHOWN = 12
 #: What fit_topics takes that an option says, or a file.
 _SAID = frozenset((
     "texts_or_corpus", "epsilon", "delta", "n_topics", "text", "person", "unit_name", "persons", "vocabulary",
-    "stop_words", "words_are_public", "token_pattern", "tokenizer", "ngram_range", "phrases", "word_vectors", "n_jobs",
+    "stop_words", "words_are_public", "token_pattern", "tokenizer", "ngram_range", "phrases", "word_vectors",
     "random_state", "engine", "ledger", "callback", "prevalence", "by",
 ))  # fmt: skip
 
 
 @in_panels(
-    The_file=("format", "sheet", "skip_empty", "read"),
-    The_words=("vocabulary", "vocabulary_is_public", "stop_words", "word_vectors"),
+    The_file_and_its_words=("read", "vocabulary", "vocabulary_is_public", "stop_words", "word_vectors"),
     Shares_of_topics_in_groups=(
         *("by", "shares", "by_share", "groups", "every", "start", "end", "private_groups"),
     ),
-    The_run=("settings", "seed", "threads", "workers", "tls"),
+    The_run=("settings", "seed", "workers", "tls"),
     Ledger_and_card=("budget", "unit_name", "about"),
 )
-@reads_texts(own=("format", "sheet", "skip_empty", "stop_words"))
+@reads_texts()
 def _fit(
     checks: bool,
     corpus: CorpusArgument,
@@ -96,6 +96,7 @@ def _fit(
     how: TextOptions = NOTHING_SAID,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
+    stop_words: StopWords = None,
     word_vectors: WordVectorFile = None,
     budget: Annotated[
         float | None,
@@ -117,7 +118,6 @@ def _fit(
     private_groups: PrivateGroups = False,
     settings: Set = None,
     seed: Seed = None,
-    threads: Threads = -1,
     workers: Workers = None,
     tls: TlsFolder = None,
     about: About = None,
@@ -134,6 +134,8 @@ def _fit(
     from discreet.corpus.word_vectors import check_vector_file
     from discreet.release.private_estimator import ledger_of_choices
 
+    if stop_words is not None:
+        how = replace(how, read=how.read | {"stop_words": stop_words})
     say = console(quiet=quiet)
     if not checks:
         check_output_folder(out)
@@ -147,7 +149,7 @@ def _fit(
         "n_topics": topics,
         "word_vectors": word_vectors,
         "random_state": seed,
-        "n_jobs": threads,
+        "n_jobs": -1,
     } | named_values(settings, others, "--set")
     each_document = given["privacy_unit"] == "document"
     _estimators(given, "document" if person is None else "person")
@@ -171,7 +173,7 @@ def _fit(
             start=start,
             end=end,
             random_state=seed,
-            n_jobs=threads,
+            n_jobs=given["n_jobs"],
         )
     elif any(value not in (None, False) for value in (by, shares, groups, every, start, end, private_groups)):
         raise ParameterError(
@@ -231,7 +233,7 @@ def _fit(
         )
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
-        going = show_shards(engine, threads, callback, sharded=sharded)
+        going = show_shards(engine, given["n_jobs"], callback, sharded=sharded)
         if prevalence is not None:
             prevalence.set_params(engine=going)
             given |= {"prevalence": prevalence, "by": labels}

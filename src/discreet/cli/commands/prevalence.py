@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
 
-@reads_texts(*NOT_OF_A_RELEASE, own=("skip_empty",))
+@reads_texts(*NOT_OF_A_RELEASE)
 def prevalence(
     model: Annotated[
         Path,

@@ -13,7 +13,6 @@ from discreet.cli.options import (
     About,
     Model,
     Quiet,
-    ReportFile,
     check_output_file,
     check_output_folder,
     today,
@@ -46,7 +45,6 @@ def review(
     by: Annotated[str | None, typer.Option(help="Who reviewed it, for card and report.")] = None,
     note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
     about: About = None,
-    report: ReportFile = None,
     shares: Annotated[
         Path | None,
         typer.Option(
@@ -70,9 +68,8 @@ def review(
 
     if out is not None:
         check_output_folder(out)
-    for file, option in ((report, "--report"), (write_edits, "--write-edits")):
-        if file is not None:
-            check_output_file(file, option=option)
+    if write_edits is not None:
+        check_output_file(write_edits, option="--write-edits")
     if (shares is None) != (shares_out is None):
         raise ParameterError(
             "shares are reviewed from one file into another: --shares FILE and --shares-out NEW.json."
@@ -125,10 +122,7 @@ def review(
     if out is not None:
         reviewed.save(out)
         say.print(f"wrote {out}: {reviewed.review}", markup=False)
-    if report is not None:
-        reviewed.to_html(report)
-        say.print(f"wrote {report}", markup=False)
-    for name in details_that_hold(reviewed, gone) if out is not None or report is not None else ():
+    for name in details_that_hold(reviewed, gone) if out is not None else ():
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
         still = ", ".join(map(_letters, alike))
