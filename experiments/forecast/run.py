@@ -28,8 +28,7 @@ from real_corpora import DATA, Split, load
 
 from discreet import GibbsLDA, PrivateLDA, PrivateSVILDA
 from discreet.central.forecast import LAWS, learnability
-from discreet.central.sums.statistics import unigram_sum
-from discreet.central.sums.units import group_units
+from discreet.central.sums.units import group_units, unigram_sum
 from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import completion_perplexity, public_topics
 from discreet.privacy.accounting.curves import gdp_mu

@@ -18,12 +18,14 @@ Guarantee
 ---------
 *Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: the number of units, u and
 C with noise, and whatever is computed from them. *Sensitivity*: 1 in L2 for each, because a unit's vector is a
-function of that unit's documents alone, with norm at most 1 (see :mod:`discreet.central.sums.statistics`). *Event*:
+function of that unit's documents alone, with norm at most 1 (see :mod:`discreet.central.sums.units`). *Event*:
 one Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three releases use shares that add up
 to 1.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,8 +43,14 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.central.base import Data, Fitted, PrivateTopicModel
-from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.sums.units import ShardedUnits, Units, units_of
+from discreet.central.sums.units import (
+    ShardedUnits,
+    Units,
+    cooccurrence_sum,
+    count_sum,
+    unigram_sum,
+    units_of,
+)
 from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError
@@ -81,6 +89,22 @@ def release_moments(units: Units | ShardedUnits, gate: SharedGaussian) -> NoisyM
         "co-occurrence",
     )
     return moments_of_sums(n, first.values, triangle.values, first.noise, triangle.noise)
+
+
+def _of_presence(units: Units | ShardedUnits) -> Units | ShardedUnits:
+    """Return the units with every count read as 1."""
+    if isinstance(units, Units):
+        return _at_most_one(units)
+    units.read = partial(_read_at_most_one, units.read)
+    return units
+
+
+def _at_most_one(units: Units) -> Units:
+    return units._replace(counts=np.minimum(units.counts, 1))
+
+
+def _read_at_most_one(read: Callable[[Any], Units], shard: Any) -> Units:
+    return _at_most_one(read(shard))
 
 
 class PrivateMomentLDA(PrivateTopicModel):
@@ -219,9 +243,9 @@ class PrivateMomentLDA(PrivateTopicModel):
             )
         stream = SecureStream(self.random_state).spawn("moments")
         gate = SharedGaussian(booking.reservation, booking.plan.how, self.privacy_unit, stream, self.n_jobs)
-        units_in = units_of(data.counts, data.people, self.engine, self.n_jobs, presence_only=True)
+        units_in = units_of(data.counts, data.people, self.engine, self.n_jobs)
         with telling(self.callback, "releasing moments"), units_in as units:
-            moments = release_moments(units, gate)
+            moments = release_moments(_of_presence(units), gate)
         self._check_delta(moments.n_documents, booking)
         vectors: WordVectors | None = data.public
         topics = learn_topics(

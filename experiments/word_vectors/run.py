@@ -28,8 +28,7 @@ from real_corpora import DATA, load
 
 from discreet import GibbsLDA, Ledger, PrivateLDA, PrivateSVILDA
 from discreet.central.full_batch import read_unigram
-from discreet.central.sums.statistics import unigram_sum
-from discreet.central.sums.units import group_units
+from discreet.central.sums.units import group_units, unigram_sum
 from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import coherence_npmi, completion_perplexity, public_topics, unigram
 from discreet.privacy import SecureStream

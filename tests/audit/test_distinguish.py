@@ -179,8 +179,7 @@ def test_whole_fits_with_a_hundredth_of_the_noise_are_flagged(monkeypatch):
 
 def test_the_worst_statistic_of_a_fit_is_within_its_promise():
     """The sums that training releases, on the worst pair of neighbours, with the share that one release gets."""
-    from discreet.central.sums.statistics import unigram_sum
-    from discreet.central.sums.units import group_units
+    from discreet.central.sums.units import group_units, unigram_sum
     from discreet.corpus import check_counts
     from discreet.privacy import gdp_epsilon
     from discreet.privacy.accounting import events

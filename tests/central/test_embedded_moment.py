@@ -15,8 +15,7 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.sums.statistics import moment_sum
-from discreet.central.sums.units import group_units
+from discreet.central.sums.units import group_units, moment_sum
 from discreet.lda.questions import square_of
 from discreet.privacy.mechanism import BITS
 

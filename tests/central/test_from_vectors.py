@@ -20,8 +20,7 @@ from discreet.central.start import (
     features,
     look,
 )
-from discreet.central.sums.statistics import moment_sum
-from discreet.central.sums.units import group_units
+from discreet.central.sums.units import group_units, moment_sum
 from discreet.lda.questions import square_of
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 from discreet.privacy.accounting.curves import gdp_mu

@@ -12,8 +12,7 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.sums.units import group_units
+from discreet.central.sums.units import cooccurrence_sum, count_sum, group_units, unigram_sum
 from discreet.privacy.mechanism import BITS
 
 CHOSEN = np.array([0, 1, 3, 4])

@@ -48,8 +48,15 @@ from discreet.central.start import (
     starting_topics,
 )
 from discreet.central.sums.em_round import Contribution, Theta, initial_theta, round_sum
-from discreet.central.sums.statistics import cooccurrence_sum, count_sum, moment_sum, square, unigram_sum
-from discreet.central.sums.units import ShardedUnits, Units
+from discreet.central.sums.units import (
+    ShardedUnits,
+    Units,
+    cooccurrence_sum,
+    count_sum,
+    moment_sum,
+    square,
+    unigram_sum,
+)
 from discreet.lda.denoise import posterior_mean, read_rates
 from discreet.lda.questions import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow

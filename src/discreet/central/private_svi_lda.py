@@ -50,13 +50,21 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces, units_of
+from discreet.central.sums.units import (
+    ShardedUnits,
+    Units,
+    add_unit,
+    empty_rows,
+    row_at,
+    sum_over_pieces,
+    units_of,
+)
 from discreet.engines import Engine
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.theta import exp_digamma_into
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
-from discreet.privacy.bound import Bound, BoundedSum, place_l2
+from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import BITS, GaussianMechanism
 from discreet.privacy.noise.bernoulli import Coins
@@ -178,26 +186,12 @@ def _sum_of_chosen(
     bound: Bound,
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
-    expectation = _exp_expected_log(topics)
-    widest = int(np.diff(units.entry_starts).max(initial=1))
-    room = max(int(np.diff(units.indptr).max(initial=1)), min(widest, units.n_words), 1)
+    expectation, per_bound = _exp_expected_log(topics), 1 / bound.contribution_bound
+    prior, room = settings.doc_topic_prior, units.most_entries
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
         out = np.zeros(topics.shape, np.int64)
-        _sum(
-            units.starts,
-            units.indptr,
-            units.words,
-            units.counts,
-            *bounds,
-            chosen,
-            expectation,
-            settings.doc_topic_prior,
-            1 / bound.contribution_bound,
-            bound.bits,
-            room,
-            out,
-        )
+        _sum(units, *bounds, chosen, expectation, prior, per_bound, bound.bits, room, out)
         return out
 
     return sum_over_pieces(work, units, n_jobs)
@@ -216,10 +210,7 @@ def _exp_expected_log(topics: Floats) -> Floats:
 
 @kernel()
 def _sum(
-    starts: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    words: NDArray[np.int32],
-    counts: NDArray[np.float32],
+    units: Any,
     low: int,
     high: int,
     chosen: NDArray[np.bool_],
@@ -232,23 +223,21 @@ def _sum(
 ) -> None:
     n_words, k_topics = expectation.shape
     gamma, weight, gains = np.empty(k_topics), np.empty(k_topics), np.empty(k_topics)
-    slot_of = np.full(n_words, -1, np.int64)
-    seen = np.empty(room, np.int64)
-    values = np.empty(room * k_topics, np.float64)
-    placed = np.empty(room * k_topics, np.int64)
+    gathered = empty_rows(n_words, room, k_topics)
     for unit in range(low, high):
         if not chosen[unit]:
             continue
-        n_seen = 0
-        for document in range(starts[unit], starts[unit + 1]):
-            begin, end = indptr[document], indptr[document + 1]
+        n_rows = 0
+        for document in range(units.starts[unit], units.starts[unit + 1]):
+            begin, end = units.indptr[document], units.indptr[document + 1]
+            words, counts = units.words[begin:end], units.counts[begin:end]
             for k in range(k_topics):
                 gamma[k] = 1.0
             for _ in range(_STEPS):
                 exp_digamma_into(gamma, k_topics, weight)
                 for k in range(k_topics):
                     gains[k] = 0.0
-                for i in range(begin, end):
+                for i in range(len(words)):
                     row = expectation[words[i]]
                     share = 1e-100
                     for k in range(k_topics):
@@ -264,29 +253,17 @@ def _sum(
                 if change < _TOLERANCE * k_topics:
                     break
             exp_digamma_into(gamma, k_topics, weight)
-            for i in range(begin, end):
-                word = words[i]
-                slot = slot_of[word]
-                if slot < 0:
-                    slot = n_seen
-                    slot_of[word] = slot
-                    seen[slot] = word
-                    n_seen += 1
-                    for k in range(k_topics):
-                        values[slot * k_topics + k] = 0.0
-                row = expectation[word]
+            for i in range(len(words)):
+                row = expectation[words[i]]
                 share = 1e-100
                 for k in range(k_topics):
                     share += weight[k] * row[k]
                 ratio = per_bound * counts[i] / share
+                at = row_at(gathered, words[i], n_rows, k_topics)
+                n_rows = max(n_rows, at + 1)
                 for k in range(k_topics):
-                    values[slot * k_topics + k] += ratio * weight[k] * row[k]
-        place_l2(values, n_seen * k_topics, bits, False, placed)
-        for slot in range(n_seen):
-            word = seen[slot]
-            slot_of[word] = -1
-            for k in range(k_topics):
-                out[word, k] += placed[slot * k_topics + k]
+                    gathered.values[at * k_topics + k] += ratio * weight[k] * row[k]
+        add_unit(gathered, n_rows, k_topics, bits, False, out)
 
 
 class PrivateSVILDA(PrivateTopicModel):

@@ -14,7 +14,7 @@ looks like one topic, positive part. Then projected Adam steps on F, with :math:
 
 1. *Public topics* P (:mod:`discreet.lda.vectors`): with directions F of the vectors, documents made of
    them would have the second moment :math:`A_P = (F'P)(F'P)'/K`.
-2. *The documents' moment* (:mod:`discreet.central.sums.statistics`), over what all documents share, gives A.
+2. *The documents' moment* (:mod:`discreet.central.sums.units`), over what all documents share, gives A.
    :math:`\alpha = \langle A, A_P \rangle / |A_P|^2` says how far texts use words as the vectors do. Its noise is known;
    of vectors that know nothing of the texts it is about 0, and of good ones it was .1 to .3 on mail, news and messages.
    Of the rest, :math:`A - \alpha A_P`, eigenvalues count as far as they lie beyond the edge of the noise.
@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
-from discreet.central.sums.statistics import square
+from discreet.central.sums.units import square
 from discreet.lda.vectors import topics_of_vectors
 from discreet.privacy.mechanism import Noisy
 

@@ -10,7 +10,18 @@ fixed. A token is told its topic by the *other* tokens of its document: its own 
 (The first step of a round takes :math:`r = r^{\mathrm{own}}`: theta does not hold shares under these topics yet.)
 Without that a word of a short document mostly confirms the topic it already has.
 
-Without noise, r and theta are those of expectation propagation (:mod:`discreet.central.sums.matched_moments`).
+Without noise, r and theta are those of *expectation propagation*. A document's theta, the parameters of a Dirichlet
+over topics, is alpha and what each of its tokens adds, the token's site :math:`\beta_w`. A token leaves its own site
+out: what remains, :math:`\gamma = \theta - \beta_w`, gives its
+responsibilities :math:`r_k \propto \gamma_k \phi_{kw}`. If the token is of topic k, theta is :math:`\gamma + e_k`;
+so the new theta is given the mean and the mean square of the mixture of these Dirichlets with weights r. With
+:math:`x = \gamma + r, S = \sum x_k, T = \sum x_k (S - x_k), U = \sum r_k (1 - r_k)` that is
+
+.. math:: \theta = x \, (T - U) / (T + S U), \qquad \beta_w \leftarrow \theta - \gamma .
+
+A token whose topic is open, U > 0, adds less than a token of a known topic. CVB0 takes each for a full one; its
+responsibilities are further from the posterior's, and topics drift away from those that describe new texts as rounds
+are added.
 
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
 at the last theta and omega public weights of the words. It is divided by a public bound B and clipped, that is, scaled
@@ -28,10 +39,11 @@ unit together, because each cell gets noise of one size. *Event*: the gate's.
 Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
 and none adds up along itself: vector code without reordering sums, the same bytes on every run.
 
-Reference
----------
+References
+----------
 Asuncion, Welling, Smyth, Teh, "On smoothing and inference for topic models", UAI 2009, arXiv:1205.2662 (CVB0, which
 leaves a token's own share out).
+Minka, Lafferty, "Expectation-propagation for the generative aspect model", UAI 2002, arXiv:1301.0588.
 """
 
 from typing import Any, NamedTuple
@@ -40,10 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
-from discreet.central.sums.matched_moments import match_moments
-from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
+from discreet.central.sums.units import ShardedUnits, Units, add_unit, empty_rows, row_at, sum_over_pieces
 from discreet.engines import StateStore
-from discreet.privacy.bound import place_l2
 from discreet.privacy.mechanism import BITS
 
 #: Of documents in memory; or beside their shards.
@@ -132,41 +142,17 @@ def round_sum(
         assert isinstance(theta, StateStore)
         public = (topics, word_weights, doc_topic_prior, n_steps, contribution)
         return units.step(theta, round_sum, *public)
-    weights = np.ascontiguousarray(word_weights, dtype=np.float64)
-    weights = (
-        weights / contribution.bound
-    )  # rounds, which is harmless: the integers' norm is what is enforced
-    longest = _most_entries(units)
+    # This rounds, which is harmless: the integers' norm is what is enforced.
+    weights = np.ascontiguousarray(word_weights, dtype=np.float64) / contribution.bound
+    prior, exponent = np.float32(doc_topic_prior), float(contribution.exponent)
+    how, room = contribution._replace(exponent=exponent), units.most_entries
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
         out = np.zeros(topics.shape, np.int64)
-        _round(
-            units.starts,
-            units.indptr,
-            units.words,
-            units.counts,
-            *bounds,
-            theta,
-            topics,
-            weights,
-            np.float32(doc_topic_prior),
-            n_steps,
-            float(contribution.exponent),
-            contribution.matched,
-            contribution.bits,
-            longest,
-            out,
-        )
+        _round(units, *bounds, theta, topics, weights, prior, n_steps, how, room, out)
         return out
 
     return sum_over_pieces(work, units, n_jobs)
-
-
-def _most_entries(units: Units) -> int:
-    """Room for the longest document's entries, and for a unit's distinct words."""
-    longest = int(np.diff(units.indptr).max(initial=1))
-    widest = int(np.diff(units.entry_starts).max(initial=1))
-    return max(longest, min(widest, units.n_words), 1)
 
 
 @kernel()
@@ -236,11 +222,88 @@ def _weigh(
 
 
 @kernel()
-def _round(
-    starts: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    words: NDArray[np.int32],
+def match_moments(
+    state: Any,
+    n: int,
+    by_word: NDArray[np.float32],
     counts: NDArray[np.float32],
+    prior: np.float32,
+    n_steps: int,
+    sites: NDArray[np.float32],
+    others: NDArray[np.float32],
+    room: NDArray[np.float32],
+) -> None:
+    """Propagate expectations for one document; its words' responsibilities are then ``sites`` over ``others``.
+
+    Sites begin as the shares under the last theta. Each of a word's tokens has the word's site. ``room`` has five rows
+    of n_topics.
+    """
+    k_topics = state.shape[0]
+    one, tiny = np.float32(1.0), np.float32(1e-20)
+    rest, shares, open_, spread, moved = room[0], room[1], room[2], room[3], room[4]
+    for i in range(n):
+        for k in range(k_topics):
+            sites[i, k] = state[k] * by_word[i, k]
+        scale = one / (_sum(sites[i], k_topics) + tiny)
+        for k in range(k_topics):
+            sites[i, k] *= scale
+    for k in range(k_topics):
+        state[k] = prior
+    for i in range(n):
+        for k in range(k_topics):
+            state[k] += counts[i] * sites[i, k]
+    for _ in range(n_steps):
+        for k in range(k_topics):
+            moved[k] = np.float32(0.0)
+        for i in range(n):
+            count, site, likely = counts[i], sites[i], by_word[i]
+            for k in range(k_topics):
+                rest[k] = max(state[k] - site[k], prior)
+                shares[k] = rest[k] * likely[k]
+            size = _sum(rest, k_topics) + one
+            scale = one / (_sum(shares, k_topics) + tiny)
+            for k in range(k_topics):
+                share = shares[k] * scale
+                new = rest[k] + share
+                shares[k] = new
+                open_[k] = share * (one - share)
+                spread[k] = new * (size - new)
+            doubt, width = _sum(open_, k_topics), _sum(spread, k_topics)
+            below = width + size * doubt
+            sure = (width - doubt) / below if below > tiny else one
+            least = one / count
+            for k in range(k_topics):
+                step = sure * shares[k] - rest[k] - site[k]
+                step = max(step, (prior - state[k]) * least)
+                site[k] += step
+                state[k] = max(state[k] + count * step, prior)
+                moved[k] += abs(count * step)
+        if _sum(moved, k_topics) < _TOLERANCE * _sum(state, k_topics):
+            break
+    for i in range(n):
+        for k in range(k_topics):
+            sites[i, k] = max(state[k] - sites[i, k], prior) * by_word[i, k]
+        others[i] = _sum(sites[i], k_topics) + tiny
+
+
+@kernel()
+def _sum(values: Any, n: int) -> Any:
+    """Add up in four lanes, always the same ones: as fast as vector code may be that does not reorder sums."""
+    a, b, c, d = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        a += values[k]
+        b += values[k + 1]
+        c += values[k + 2]
+        d += values[k + 3]
+    for k in range(whole, n):
+        a += values[k]
+    return (a + b) + (c + d)
+
+
+@kernel()
+def _round(
+    units: Any,
     low: int,
     high: int,
     theta: NDArray[np.float32],
@@ -248,9 +311,7 @@ def _round(
     weights: NDArray[np.float64],
     prior: np.float32,
     n_steps: int,
-    exponent: float,
-    matched: bool,
-    bits: int,
+    how: Any,
     room: int,
     out: NDArray[np.int64],
 ) -> None:
@@ -260,54 +321,42 @@ def _round(
     inverse = np.empty(room, np.float32)
     others = np.empty(room, np.float32)
     gains = np.empty(k_topics, np.float32)
-    sites = np.empty((room if matched else 0, k_topics), np.float32)
+    sites = np.empty((room if how.matched else 0, k_topics), np.float32)
     spare = np.empty((5, k_topics), np.float32)
-    slot_of = np.full(n_words, -1, np.int64)
-    seen = np.empty(room, np.int64)
-    values = np.empty(room * k_topics, np.float64)
-    placed = np.empty(room * k_topics, np.int64)
+    gathered = empty_rows(n_words, room, k_topics)
     for unit in range(low, high):
-        n_seen = 0
-        for document in range(starts[unit], starts[unit + 1]):
-            begin, n = indptr[document], indptr[document + 1] - indptr[document]
+        n_rows = 0
+        for document in range(units.starts[unit], units.starts[unit + 1]):
+            begin, n = units.indptr[document], units.indptr[document + 1] - units.indptr[document]
             if n == 0:
                 continue
+            words, counts, state = (
+                units.words[begin : begin + n],
+                units.counts[begin : begin + n],
+                theta[document],
+            )
             for i in range(n):
-                row = topics[words[begin + i]]
+                row = topics[words[i]]
                 for k in range(k_topics):
                     by_word[i, k] = row[k]
-                if not matched:
+                if not how.matched:
                     for k in range(k_topics):
                         by_topic[k, i] = row[k]
-            state = theta[document]
-            own = counts[begin : begin + n]
-            if matched:
-                match_moments(state, n, by_word, own, prior, n_steps, sites, others, spare)
+            if how.matched:
+                match_moments(state, n, by_word, counts, prior, n_steps, sites, others, spare)
             else:
-                fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
+                fit_theta(state, n, by_word, by_topic, counts, prior, n_steps, inverse, others, gains)
             for i in range(n):
-                word = words[begin + i]
-                slot = slot_of[word]
-                if slot < 0:
-                    slot = n_seen
-                    slot_of[word] = slot
-                    seen[slot] = word
-                    n_seen += 1
+                at = row_at(gathered, words[i], n_rows, k_topics)
+                n_rows = max(n_rows, at + 1)
+                values = gathered.values[at * k_topics : (at + 1) * k_topics]
+                scale = weights[words[i]] * np.float64(counts[i]) ** how.exponent / np.float64(others[i])
+                if how.matched:
                     for k in range(k_topics):
-                        values[slot * k_topics + k] = 0.0
-                count = np.float64(counts[begin + i])
-                scale = weights[word] * count**exponent / np.float64(others[i])
-                if matched:
-                    for k in range(k_topics):
-                        values[slot * k_topics + k] += scale * np.float64(sites[i, k])
+                        values[k] += scale * np.float64(sites[i, k])
                     continue
                 for k in range(k_topics):
                     probability = by_word[i, k]
                     rest = max(state[k] - state[k] * probability * inverse[i], prior)
-                    values[slot * k_topics + k] += scale * np.float64(rest * probability)
-        place_l2(values, n_seen * k_topics, bits, False, placed)
-        for slot in range(n_seen):
-            word = seen[slot]
-            slot_of[word] = -1
-            for k in range(k_topics):
-                out[word, k] += placed[slot * k_topics + k]
+                    values[k] += scale * np.float64(rest * probability)
+        add_unit(gathered, n_rows, k_topics, how.bits, False, out)
