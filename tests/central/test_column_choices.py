@@ -42,7 +42,6 @@ PUBLIC = ("apple", "lion", "mouse", "zebra")
 TEXTS = ["apple apple"] * 600 + ["apple zebra"] * 301 + ["apple lion"] * 300
 FORMATS = {
     "npz": "a.npz", "mtx": "a.mtx", "uci": "docword.a.txt", "csv-counts": "a.csv",
-    "ldac": "a.ldac", "svmlight": "a.svmlight",
 }  # fmt: skip
 
 
@@ -281,7 +280,9 @@ def test_files_carry_the_choice_whatever_words_they_are_read_with(format_name, t
 
 def test_mallet_text_carries_the_choice(tmp_path):
     corpus = chosen()
-    write_corpus(corpus, tmp_path / "a.mallet", "mallet")
+    write_corpus(corpus, tmp_path / "a.mtx")
+    (tmp_path / "a.mtx.origin.json").rename(tmp_path / "a.mallet.origin.json")
+    (tmp_path / "a.mallet").write_text(f"1 - {' '.join(corpus.vocabulary)}\n")
     got = read_corpus(tmp_path / "a.mallet", "mallet")
     assert got.word_origin == WordOrigin("from text", choices=corpus.word_origin.choices)
 
@@ -295,7 +296,7 @@ def test_a_file_written_over_another_does_not_inherit_its_words(tmp_path):
     assert read_corpus(tmp_path / "a.mtx", vocabulary=list(PUBLIC)).word_origin == UNKNOWN
 
 
-@pytest.mark.parametrize("other", ["x.mtx", "x.svmlight", "docword.x.txt"])
+@pytest.mark.parametrize("other", ["x.mtx", "x.uci", "docword.x.txt"])
 @pytest.mark.parametrize("public", [True, False])
 def test_another_file_of_the_same_stem_does_not_speak_for_this_one(other, public, tmp_path):
     """A public corpus written to x.mtx replaced what x.csv said of its words: a choice was forgotten."""

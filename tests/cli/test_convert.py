@@ -11,17 +11,14 @@ import scipy.sparse as sp
 from discreet.cli.app import run
 from discreet.corpus import Corpus, read_corpus, write_corpus
 from discreet.corpus.formats.table import WRITABLE_FORMATS
-from discreet.corpus.vocabulary import FROM_TEXT, WordOrigin
+from discreet.corpus.vocabulary import WordOrigin
 
 WORDS = ("bed", "nurse", "pain", "ward")
 COUNTS = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 0, 3], [1, 0, 1, 1]])
 NAMES = {
     "npz": "x.npz",
     "uci": "docword.x.txt",
-    "ldac": "x.ldac",
     "mtx": "x.mtx",
-    "svmlight": "x.svmlight",
-    "mallet": "x.mallet",
     "csv-counts": "x.csv",
 }
 
@@ -58,18 +55,13 @@ def test_there_and_back(corpus, tmp_path, first, second):
         (tmp_path / name).mkdir()
     start, middle, end = tmp_path / "one" / NAMES[first], tmp_path / "two" / NAMES[second], tmp_path / "three"
     write_corpus(corpus, start)
-    # mallet holds text: its persons and labels are not looked for beside it, but the label is a field of it
-    label = ["--label", "label"]
-    one, two = (label if name == "mallet" else [] for name in (first, second))
-    assert convert(start, middle, "--from", first, *one) == 0
-    assert convert(middle, end / "x.npz", "--from", second, *two) == 0
+    assert convert(start, middle, "--from", first) == 0
+    assert convert(middle, end / "x.npz", "--from", second) == 0
     back = read_corpus(end / "x.npz")
     assert by_word(back) == by_word(corpus)
     assert back.labels.tolist() == ["a", "b", "a", "c"]
-    if "mallet" not in (first, second):
-        assert back.persons.tolist() == [0, 0, 1, 2]
-    # MALLET holds text, whose words are counted anew
-    assert back.word_origin == (FROM_TEXT if "mallet" in (first, second) else corpus.word_origin)
+    assert back.persons.tolist() == [0, 0, 1, 2]
+    assert back.word_origin == corpus.word_origin
 
 
 TEXTS = ["nurse bed nurse", "", "ward nurse ward ward", "pain bed ward"]
@@ -137,13 +129,13 @@ def test_nothing_is_overwritten(corpus, tmp_path, capsys):
     # The words of another corpus in the way of ours: nothing at all is written.
     other = tmp_path / "z.vocab.txt"
     other.write_text("other\n")
-    assert "z.vocab.txt exists" in refused(capsys, source, tmp_path / "z.ldac")
+    assert "z.vocab.txt exists" in refused(capsys, source, tmp_path / "z.mtx")
     assert sorted(p.name for p in tmp_path.glob("z.*")) == ["z.vocab.txt"]
     assert other.read_text() == "other\n"
     other.unlink()
-    assert convert(source, tmp_path / "z.ldac") == 0
+    assert convert(source, tmp_path / "z.mtx") == 0
     # The same words in the way are no harm: two formats beside each other.
-    assert convert(source, tmp_path / "z.svmlight") == 0
+    assert convert(source, tmp_path / "z.uci") == 0
 
 
 def test_persons_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):

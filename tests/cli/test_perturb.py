@@ -280,8 +280,10 @@ def test_texts_are_cut_as_the_vocabulary_was(tmp_path, monkeypatch, capsys, word
 
 def test_counts_are_not_cut(folder, capsys):
     (folder / "in.jsonl").unlink()
-    (folder / "in.ldac").write_text("1 0:1\n")
-    line = f"perturb {folder}/in.ldac --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
+    (folder / "in.uci").write_text("1\n1\n1\n1 1 1\n")
+    line = (
+        f"perturb {folder}/in.uci --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
+    )
     assert run([*line.split(), "--read", "stop_words=english"]) == 2
     assert "stop_words: cannot be used" in capsys.readouterr().err
 

@@ -207,62 +207,7 @@ def test_gensim_reads_our_mtx(tmp_path):
         assert read.counts.toarray()[:, expected.index("bed")].tolist() == [2, 0]
 
 
-# SVMlight
-
-
-def test_svmlight_that_counts_from_0(tmp_path):
-    path = tmp_path / "a.svmlight"
-    path.write_text("1 0:2 1:1\n-1 1:3\n")
-    assert "line 1: word number outside 1 to 2147483647; zero_based=True where" in refusal(path)
-    assert read_corpus(path, zero_based=True).counts.toarray().tolist() == [[2, 1], [0, 3]]
-    # Word 0 never occurs, and neither does the last one: nothing in the file says which it is.
-    path.write_text("1 1:2\n1 2:1\n")
-    found = refusal(path, vocabulary=["a", "b", "c"])
-    assert "would fit from 0 and from 1; say which: zero_based=True or zero_based=False" in found
-    assert read_corpus(path, vocabulary=["a", "b", "c"], zero_based=True).counts.toarray()[0].tolist() == [
-        0,
-        2,
-        0,
-    ]
-    assert read_corpus(path, vocabulary=["a", "b", "c"], zero_based=False).counts.toarray()[0].tolist() == [
-        2,
-        0,
-        0,
-    ]
-    assert read_corpus(path, vocabulary=["a", "b"]).counts.toarray().tolist() == [[2, 0], [0, 1]]
-    assert read_corpus(path).counts.toarray().tolist() == [[2, 0], [0, 1]]
-
-
-@pytest.mark.parametrize("zero_based", [True, False])
-def test_the_comment_of_scikit_learn_says_it(tmp_path, zero_based):
-    from sklearn.datasets import dump_svmlight_file
-
-    counts = np.array([[0, 2, 0, 0], [0, 0, 1, 0]])
-    path = str(tmp_path / "a.svmlight")
-    dump_svmlight_file(counts, [1, 2], path, zero_based=zero_based, comment="made for a test")
-    assert np.array_equal(read_corpus(path, vocabulary=list("abcd")).counts.toarray(), counts)
-
-
-def test_what_we_write_needs_no_question(tmp_path):
-    corpus = Corpus([[0, 2, 0]], ["a", "b", "c"])
-    words, path = write_corpus(corpus, tmp_path / "a.svmlight")
-    assert np.array_equal(read_corpus(path, vocabulary=words).counts.toarray(), corpus.counts.toarray())
-
-
 def test_the_command_asks_and_says(tmp_path, capsys):
-    (tmp_path / "a.svmlight").write_text("1 1:2\n1 2:1\n")
-    (tmp_path / "words").write_text("a\nb\nc\n")
-    common = [
-        "convert",
-        str(tmp_path / "a.svmlight"),
-        str(tmp_path / "a.npz"),
-        "--vocabulary",
-        str(tmp_path / "words"),
-    ]
-    assert run(common) == 2
-    said = capsys.readouterr().err
-    assert "say which: --read zero_based=true or --read zero_based=false" in said
-    assert run([*common, "--read", "zero_based=false"]) == 0
     (tmp_path / "e.csv").write_text("text;who\nbed, and more;x\n ;y\n")
     assert run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz")]) == 2
     assert "give --read delimiter=';'." in capsys.readouterr().err

@@ -14,7 +14,7 @@ import gzip, json, re, sys
 from pathlib import Path
 import numpy, scipy.sparse
 from discreet.corpus import Corpus, Tokenizer, read_corpus
-import discreet.corpus.formats.text_files, discreet.corpus.formats.count_lines, discreet.corpus.counting
+import discreet.corpus.formats.text_files, discreet.corpus.formats.counts, discreet.corpus.counting
 
 
 def peak():  # of this process alone: getrusage starts at the size of the process that started it

@@ -20,10 +20,7 @@ CHOICE = ColumnChoice("one that is kept in a file", 1, "5" * 64, seeded=True)
 NAMES = {
     "npz": "a.npz",
     "uci": "docword.a.txt",
-    "ldac": "a.ldac",
     "mtx": "a.mtx",
-    "svmlight": "a.svmlight",
-    "mallet": "a.mallet",
     "csv-counts": "a.csv",
 }
 # What ends a line for str.splitlines is no word; quotes, commas, colons and blanks are.
@@ -58,8 +55,6 @@ def back(corpus, files, format_name):
     if format_name != "npz":
         kinds = ["vocabulary", *(k for k in ("persons", "labels") if getattr(corpus, k) is not None)]
         options = dict(zip(kinds, files, strict=False))
-    if format_name == "mallet":
-        options |= {"token_pattern": r"\S+", "lowercase": False}
     return read_corpus(files[-1], format_name, **options)
 
 
@@ -76,7 +71,7 @@ def assert_same(got, corpus, *, ranked=True):
 
 
 @pytest.mark.parametrize("zipped", ["", ".gz"])
-@pytest.mark.parametrize("format_name", sorted(set(WRITABLE_FORMATS) - {"mallet"}))
+@pytest.mark.parametrize("format_name", sorted(WRITABLE_FORMATS))
 @given(corpus=corpora())
 @settings(
     max_examples=40,
@@ -97,35 +92,11 @@ def test_round_trip(tmp_path, format_name, zipped, corpus):
     else:
         assert (read_word_origin(files[-1], corpus.vocabulary) or UNKNOWN) == corpus.word_origin
     if corpus.labels is None:
-        assert got.labels is None or (format_name == "svmlight" and not got.labels.any())
+        assert got.labels is None
     else:
         assert list(map(str, got.labels)) == list(map(str, corpus.labels))
         if format_name == "npz":
             assert got.labels.tolist() == corpus.labels.tolist()
-
-
-SOLID = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
-
-
-@given(corpus=corpora(words=SOLID))
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_round_trip_of_mallet(tmp_path, corpus):
-    corpus = Corpus(np.minimum(corpus.counts.toarray(), 50), corpus.vocabulary, corpus.persons)
-    files = write_corpus(corpus, tmp_path / "a.mallet")
-    assert_same(back(corpus, files, "mallet"), corpus)
-
-
-def test_mallet_refuses_blanks(tmp_path):
-    with pytest.raises(CorpusError, match='word 1: "mallet" cannot hold blanks'):
-        write_corpus(Corpus([[1, 1]], ["a", "b c"]), tmp_path / "a.mallet")
-    with pytest.raises(CorpusError, match='label of row 0: "mallet"'):
-        write_corpus(Corpus([[1]], ["a"], labels=["x y"]), tmp_path / "a.mallet")
-    assert not list(tmp_path.iterdir())
 
 
 def test_files_and_their_names(tmp_path):
@@ -136,7 +107,7 @@ def test_files_and_their_names(tmp_path):
     assert (tmp_path / "n.tsv").read_text() == "document\tword\tcount\n0\ta\t1\n0\tb\t2\n"
     for path in tmp_path.iterdir():
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077  # nobody else may read private counts
-    with pytest.raises(CorpusError, match="give format=, one of mallet, uci, npz"):
+    with pytest.raises(CorpusError, match="give format=, one of uci, npz, mtx"):
         write_corpus(corpus, tmp_path / "n.txt")
     with pytest.raises(CorpusError, match="'jsonl' cannot be written"):
         write_corpus(corpus, tmp_path / "n.txt", "jsonl")
@@ -155,7 +126,6 @@ def test_the_same_corpus_is_the_same_bytes(tmp_path):
 
 def test_others_read_what_we_write(tmp_path):
     from scipy.io import mmread
-    from sklearn.datasets import load_svmlight_file
 
     corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 3, 0]], ["a", "b", "c"], labels=[1, -1, 2])
     dense = corpus.counts.toarray()
@@ -163,10 +133,6 @@ def test_others_read_what_we_write(tmp_path):
     assert np.array_equal(sp.load_npz(tmp_path / "a.npz").toarray(), dense)
     write_corpus(corpus, tmp_path / "a.mtx")
     assert np.array_equal(mmread(tmp_path / "a.mtx").toarray(), dense)
-    write_corpus(corpus, tmp_path / "a.svmlight")
-    X, y = load_svmlight_file(str(tmp_path / "a.svmlight"), n_features=3, zero_based=False)
-    assert np.array_equal(X.toarray(), dense)
-    assert y.tolist() == [1, -1, 2]
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv"])
@@ -200,9 +166,5 @@ def test_kos_round_trip(shared_data, tmp_path):
     files = write_corpus(corpus, tmp_path / "docword.kos.txt.gz")
     with gzip.open(files[-1]) as ours, gzip.open(folder / "docword.kos.txt.gz") as theirs:
         assert sorted(ours.read().split(b"\n")) == sorted(theirs.read().split(b"\n"))
-    for name in ("a.ldac", "a.svmlight", "a.mtx", "a.csv", "a.npz", "a.mallet"):
-        if name == "a.mallet":
-            assert_same(back(corpus, write_corpus(corpus, tmp_path / name), "mallet"), corpus)
-        else:
-            format_name = next(key for key, value in NAMES.items() if value == name)
-            assert_same(back(corpus, write_corpus(corpus, tmp_path / name), format_name), corpus)
+    for format_name, name in NAMES.items():
+        assert_same(back(corpus, write_corpus(corpus, tmp_path / name), format_name), corpus)

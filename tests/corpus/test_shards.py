@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
 from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
-from discreet.corpus.formats import count_lines, records
+from discreet.corpus.formats import counts as count_lines
+from discreet.corpus.formats import records
 from discreet.corpus.shards import shard_file, spill
 from discreet.corpus.shards import spill as cut
 from discreet.corpus.shards import write as shard_counts

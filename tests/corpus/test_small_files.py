@@ -15,8 +15,6 @@ FILES = {
     "uci": f"{HUGE}\n3\n2\n1 1 1\n2 3 4\n",
     "mtx": f"%%MatrixMarket matrix coordinate integer general\n{HUGE} 3 2\n1 1 1\n2 3 4\n",
     "mtx-columns": f"%%MatrixMarket matrix coordinate integer general\n3 {HUGE} 2\n1 1 1\n2 3 4\n",
-    "ldac": f"1 {HUGE}:1\n1 0:1\n",
-    "svmlight": f"1 {HUGE}:1\n0 1:1\n",
 }
 READ = """
 import resource, sys

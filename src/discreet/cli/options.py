@@ -37,7 +37,7 @@ _DETAILS = ("title", "owner", "contact", "period", "other_spending")
 #: How texts become words, as the tokenizer calls it.
 CUTTING = ("token_pattern", "lowercase", "stop_words", "languages", "ngram_range", "phrases", "keep_links")
 #: What ``--read`` names: of the file, and how texts are cut.
-READ = ("format", "encoding", "delimiter", "sheet", "skip_empty", "zero_based", "persons", "labels", *CUTTING)
+READ = ("format", "encoding", "delimiter", "sheet", "skip_empty", "persons", "labels", *CUTTING)
 #: What a release leaves no choice of.
 NOT_OF_A_RELEASE = ("languages", "ngram_range", "keep_links", "lowercase")
 #: Values that are text whatever they look like.

@@ -3,8 +3,8 @@
 Messages hold names of files and fields and numbers of lines, never a piece of the text: the text is private,
 and messages end up in logs.
 
-gzip, bzip2, xz, Zstandard and zip are recognised by their first bytes, never by name, and read as streams: nothing is
-unpacked to the disk.
+gzip, bzip2, xz and zip are recognised by their first bytes, never by name, and read as streams: nothing is unpacked to
+the disk.
 """
 
 import bz2
@@ -196,15 +196,7 @@ def _stream(raw: IO[bytes], kind: str, name: str) -> Any:
         return bz2.BZ2File(raw)
     if kind == "xz":
         return lzma.LZMAFile(raw)
-    try:
-        import pyarrow as pa
-    except ImportError:
-        pass
-    else:
-        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-    raise CorpusError(
-        f"{name} is compressed with Zstandard, which needs pyarrow: pip install 'discreet[parquet]', or unpack it."
-    )
+    raise CorpusError(f"{name} is compressed with Zstandard, which is not read; unpack it: zstd -d.")
 
 
 @contextmanager

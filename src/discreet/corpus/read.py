@@ -46,7 +46,6 @@ def read_corpus(
     phrases: WordList | None = None,
     delimiter: str | None = None,
     sheet: str | None = None,
-    zero_based: bool | None = None,
     encoding: str = "utf-8",
     words_are_public: bool = False,
     skip_empty: bool = False,
@@ -58,12 +57,11 @@ def read_corpus(
     Parameters
     ----------
     path : path
-        The file, or "-" for standard input; gzip, bzip2, xz, Zstandard (needs pyarrow) and zip are recognised by
-        content. Or a folder of texts, or an archive of them.
+        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts,
+        or an archive of them.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
-        "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "ldac", "mtx",
-        "svmlight", "csv-counts".
+        "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "mtx", "csv-counts".
         By default found from the name.
     text : str, default "text"
         Field that holds the text, or a list of tokens, which are counted as they are (raw text).
@@ -87,9 +85,6 @@ def read_corpus(
         Character between the columns of CSV; a comma, or a tab for ``.tsv``.
     sheet : str, optional
         The sheet of a workbook; by default the one that has the columns asked for.
-    zero_based : bool, optional
-        Whether an SVMlight file numbers its words from 0; from 1 by default. Where words are given, and the numbers
-        in the file would fit both, it has to be said, unless a comment in the file says it.
     encoding : str, default "utf-8"
         Encoding of the text, and of files of words, persons and labels.
     words_are_public : bool, default False
@@ -150,7 +145,6 @@ def _read(
     phrases: WordList | None,
     delimiter: str | None,
     sheet: str | None,
-    zero_based: bool | None,
     encoding: str,
     words_are_public: bool,
     skip_empty: bool,
@@ -201,7 +195,7 @@ def _read(
     told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
     refuse_options(row.name, told_of_text, "it holds counts, not text")
     refuse_options(row.name, tokenizing, "it holds counts of words already")
-    told = CountReading(listed, encoding, delimiter, zero_based, callback)
+    told = CountReading(listed, encoding, delimiter, callback)
     counted: Counted = row.function("read")(path, told)
     counts = counted.counts
     words, origin = name_columns(

@@ -37,8 +37,8 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     path : path
         The main file; one that exists is replaced. With the ending ``.gz`` text formats are compressed.
     format : str, optional
-        "npz", "uci", "ldac", "mtx", "svmlight", "mallet" or "csv-counts"; by default found from the name. Or
-        "shards": a new folder, see :func:`write_shards`.
+        "npz", "uci", "mtx" or "csv-counts"; by default found from the name. Or "shards": a new folder, see
+        :func:`write_shards`.
 
     Returns
     -------

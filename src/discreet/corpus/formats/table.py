@@ -33,13 +33,7 @@ class CountReading(NamedTuple):
     words: tuple[str, ...] | None = None
     encoding: str = "utf-8"
     delimiter: str | None = None
-    zero_based: bool | None = None
     callback: Callback | None = None
-
-    @property
-    def n_words(self) -> int | None:
-        """Number of words that were given."""
-        return None if self.words is None else len(self.words)
 
 
 class Counted(NamedTuple):
@@ -107,15 +101,24 @@ _ROWS = (
     Format("xlsx", "text", "tabular", (".xlsx", ".xls", ".xlsb", ".ods"), packed=True),
     Format("txt", "text", "text_files", folder=True),
     Format("lines", "text", "text_files"),
-    Format("mallet", "text", "text_files", (".mallet",), (".mallet",)),
-    Format("uci", "counts", "count_lines", (".uci",), (".uci",), begins="docword."),
-    Format("npz", "counts", "count_files", (".npz",), (".npz",), whole=True, packed=True),
-    Format("shards", "counts", "count_files", folder=True, whole=True, packed=True),
-    Format("ldac", "counts", "count_lines", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
-    Format("mtx", "counts", "count_lines", (".mtx", ".mm"), (".mtx", ".mm")),
-    Format("svmlight", "counts", "count_lines", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
-    Format("csv-counts", "counts", "count_files", (), (".csv", ".tsv")),
+    Format("mallet", "text", "text_files", (".mallet",)),
+    Format("uci", "counts", "counts", (".uci",), (".uci",), begins="docword."),
+    Format("npz", "counts", "counts", (".npz",), (".npz",), whole=True, packed=True),
+    Format("shards", "counts", "counts", folder=True, whole=True, packed=True),
+    Format("mtx", "counts", "counts", (".mtx", ".mm"), (".mtx", ".mm")),
+    Format("csv-counts", "counts", "counts", (), (".csv", ".tsv")),
 )
+#: Formats that few have, by their names and endings, and the line of Python that converts them.
+_CONVERTED = {
+    (
+        "ldac",
+        ".ldac",
+        ".lda-c",
+    ): 'from gensim.corpora import BleiCorpus, MmCorpus; MmCorpus.serialize("counts.mtx", '
+    "BleiCorpus(path, vocabulary))",
+    ("svmlight", ".svmlight", ".libsvm"): "from sklearn.datasets import load_svmlight_file; "
+    "counts, labels = load_svmlight_file(path); Corpus(counts, vocabulary, labels=labels.astype(int))",
+}
 #: The file that makes a folder one of shards.
 MANIFEST = "manifest.json"
 FORMATS = {row.name: row for row in _ROWS}
@@ -152,6 +155,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
     for row in _ROWS:
         if row.names(without_packing(file.name), row.read_as):
             return row.name
+    _refuse_converted(Path(without_packing(file.name)).suffix)
     if is_standard_input(file):
         raise CorpusError(
             "standard input has no name that says what it is; give ",
@@ -183,6 +187,7 @@ def find_writable_format(target: Path) -> str:
 
 def reader_of(name: str) -> Format:
     """Return the row of a format to read."""
+    _refuse_converted(name)
     if name not in FORMATS:
         raise CorpusError(f"format {shown(name)} is not known; choose one of {listed()}.")
     return FORMATS[name]
@@ -195,6 +200,12 @@ def writer_of(name: str) -> Format:
             f"format {shown(name)} cannot be written; choose one of {listed(WRITABLE_FORMATS)}."
         )
     return FORMATS[name]
+
+
+def _refuse_converted(name: str) -> None:
+    for names, line in _CONVERTED.items():
+        if name in names:
+            raise CorpusError(f"{names[0]} is not read; one line of Python converts it: {line}.")
 
 
 def _format_in_archive(file: Path) -> str:

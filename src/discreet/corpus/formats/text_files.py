@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from discreet._base.validate import first_few, is_there, path_shown
+from discreet._base.validate import is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
@@ -213,33 +213,6 @@ def read_mallet(path: PathLike, reading: Reading) -> Corpus:
 
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
         return gather(records(lines), reading, problems, progress=source.progress)
-
-
-def write_mallet(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
-    """Write each document as its words, each as often as it is counted."""
-    del target
-    _refuse_blanks(corpus)
-    labels = None if corpus.labels is None else corpus.labels.tolist()
-    for row, (words, counts) in enumerate(rows_of(corpus)):
-        text = "".join(f" {corpus.vocabulary[word]}" * n for word, n in zip(words, counts, strict=True))
-        file.write(f"{row} {'-' if labels is None else labels[row]}{text}\n".encode())
-
-
-def rows_of(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the words and counts of each document."""
-    indptr, indices, data = corpus.counts.indptr, corpus.counts.indices, corpus.counts.data
-    for row in range(corpus.n_documents):
-        part = slice(indptr[row], indptr[row + 1])
-        yield indices[part].tolist(), data[part].tolist()
-
-
-def _refuse_blanks(corpus: Corpus) -> None:
-    """MALLET separates by blanks, so nothing may hold one."""
-    for kind, values in (("word", corpus.vocabulary), ("label of row", corpus.labels)):
-        held = [] if values is None else values
-        bad = [place for place, value in enumerate(held) if str(value).split() != [str(value)]]
-        if bad:
-            raise CorpusError(f'{kind} {first_few(bad)}: "mallet" cannot hold blanks; write another format.')
 
 
 def _record(where: int, values: dict[str, str], reading: Reading) -> Record:

@@ -14,7 +14,7 @@ from discreet._base.validate import check, kind_of, whole
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.count_lines import OutOfOrder, stream_rows
+from discreet.corpus.formats.counts import OutOfOrder, stream_rows
 from discreet.corpus.formats.table import reader_of
 from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus
 from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
