@@ -22,6 +22,8 @@ from discreet.corpus import write_corpus
 from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[1]
 #: The gallery runs on a real corpus, in a test of its own (test_gallery.py).
 PAGES = [

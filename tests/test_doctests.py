@@ -14,9 +14,13 @@ WITH_EXAMPLES = sorted(
     for path in SOURCE.rglob("*.py")
     if ">>> " in path.read_text()
 )
+LONG = ["discreet.local.whole_document.estimator"]
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.integration if name in LONG else ()) for name in WITH_EXAMPLES],
+)
 def test_examples_in_docstrings(name):
     failed, tried = doctest.testmod(import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried > 0

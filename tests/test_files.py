@@ -207,6 +207,7 @@ print("all whole")
 @pytest.mark.parametrize(
     ("step", "call"), [("open", 1), ("fsync", 1), ("replace", 1), ("replace", 2), ("fsync", 2)]
 )
+@pytest.mark.integration
 def test_a_process_killed_at_any_step_leaves_whole_files(tmp_path, step, call):
     script = KILLED.format(writers=WRITERS, random=RANDOM)
     done = subprocess.run(
@@ -399,6 +400,7 @@ os.open, os.replace, os.rename = open_no_folder, replace, rename
 """
 
 
+@pytest.mark.integration
 def test_nothing_needs_what_windows_lacks(tmp_path):
     script = (
         WINDOWS

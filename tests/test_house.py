@@ -245,6 +245,7 @@ def test_a_broken_display_ends_nothing():
     assert seen == [("fit", 1, 2)]
 
 
+@pytest.mark.integration
 def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
     """A kernel's own file is not enough: what it calls in other files is part of its machine code."""
     package = tmp_path / "package"

@@ -203,6 +203,7 @@ def test_a_display_that_fails_ends_nothing(monkeypatch):
         progress.Bars()("x", 2, 2)  # so the display did fail
 
 
+@pytest.mark.integration
 def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
     code = (
         "import numpy as np, discreet, time; from discreet._base import progress; {show}\n"

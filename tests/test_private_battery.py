@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.marks import quick
 from tests.test_api import CLASSES
 
 from discreet import (
@@ -232,7 +233,10 @@ NOT_ASKED = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    quick(CASES, "PrivateLDA", "PrivateCountVectorizer, greedy", "TopicPrevalence", "FederatedLDA, bits"),
+)
 def test_the_battery(case):
     estimator, how, cannot = CASES[case]
     outcome = check_private_estimator(estimator, expected_failures=cannot, **how)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+pytestmark = pytest.mark.integration
+
 N_WORDS = 300
 #: Made of integers, coins and counts alone: the same bytes everywhere. docs/reference/versions.md names them.
 EVERYWHERE = ("GibbsLDA", "HybridGibbsLDA", "words", "reports", "noise")

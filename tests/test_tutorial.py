@@ -18,9 +18,12 @@ MAKER = Path(__file__).parents[1] / "docs" / "_make" / "tutorial.py"
 NEEDED = ("bash", "sed", "sha256sum", "ssh-keygen", "head", "wc", "tr")
 #: What noise does not touch.
 STEADY = ("head ", "wc ", "cat wards", "cat staff", "discreet budget", "ls ")
-pytestmark = pytest.mark.skipif(
-    any(shutil.which(tool) is None for tool in NEEDED), reason=f"the tutorial needs {', '.join(NEEDED)}"
-)
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(shutil.which(tool) is None for tool in NEEDED), reason=f"the tutorial needs {', '.join(NEEDED)}"
+    ),
+]
 
 
 def steps(page, maker):

@@ -63,6 +63,7 @@ def test_ceiling():
 
 
 @pytest.mark.parametrize("coins", ["independent", "half"])
+@pytest.mark.integration
 def test_bound_holds_on_randomised_response_and_catches_more(coins):
     rng = np.random.default_rng(3)
     keep = math.e / (1 + math.e)  # epsilon 1 for turning one bit

@@ -33,12 +33,14 @@ def held(n_audits, **how):
     return np.mean(found, axis=0)
 
 
+@pytest.mark.integration
 def test_intervals_hold_about_as_often_as_they_say():
     area, rate, _ = held(150)
     assert 0.88 <= area <= 0.99
     assert 0.88 <= rate <= 0.995
 
 
+@pytest.mark.integration
 def test_plain_intervals_are_too_narrow_where_targets_share_documents_and_these_are_not():
     _, rate, plain = held(80, targets=6, documents=150, of_document=0.8)
     assert plain < 0.85  # the mistake that this mends

@@ -22,6 +22,7 @@ def counts():
     return sp.csr_matrix(rng.poisson(20 * rng.dirichlet(np.ones(5), 400) @ topics))
 
 
+@pytest.mark.integration
 def test_a_plain_model_is_found_out(counts):
     report = one_run_audit(
         lambda x, seed: VariationalLDA(5, random_state=seed).fit(x).components_,
@@ -69,6 +70,7 @@ def randomised_response(n_canaries, epsilon):
 
 
 @pytest.mark.parametrize("n_guesses", [None, 200, (20, 200)])
+@pytest.mark.integration
 def test_the_confidence_is_kept_on_the_worst_mechanism(n_guesses):
     """Randomised response at epsilon 1: more than 1 may be "proved" in 5 % of runs, and 0.6 mostly is."""
     train, corpus, score = randomised_response(200, 1.0)
@@ -90,6 +92,7 @@ def test_the_confidence_is_kept_on_the_worst_mechanism(n_guesses):
     assert np.median(bounds) > 0.5
 
 
+@pytest.mark.integration
 def test_choosing_the_best_number_unpaid_would_break_the_confidence():
     train, corpus, score = randomised_response(200, 0.0)
     tried, unpaid = tuple(range(10, 201, 5)), []

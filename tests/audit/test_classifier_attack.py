@@ -27,6 +27,7 @@ def fixed(counts, seed):
 
 
 @pytest.mark.parametrize("vector", ["classwise", "sorted"])
+@pytest.mark.integration
 def test_a_forest_remembers_its_documents(corpus, vector):
     report = classifier_attack(
         fixed, *corpus, classifier="forest", n_shadows=3, vector=vector, epsilon=1.0, random_state=0
@@ -40,6 +41,7 @@ def test_a_forest_remembers_its_documents(corpus, vector):
     assert report.attack.exceeds_promise()
 
 
+@pytest.mark.integration
 def test_a_linear_classifier_on_public_topics_keeps_little(corpus):
     found = [
         classifier_attack(fixed, *corpus, n_shadows=3, epsilon=1.0, random_state=seed) for seed in range(5)
@@ -84,6 +86,7 @@ def test_target_and_attacker_share_no_document(corpus):
     assert len(outside - set.union(*shadows)) >= 400 - len(target)
 
 
+@pytest.mark.integration
 def test_members_are_coins_and_the_seed_decides(corpus):
     def run(seed, n_jobs=None):
         return classifier_attack(fixed, *corpus, n_shadows=2, random_state=seed, n_jobs=n_jobs)
@@ -104,6 +107,7 @@ def test_accuracy_precision_and_recall_are_those_of_the_scores(corpus):
     assert report.recall == (says & truth).sum() / truth.sum()
 
 
+@pytest.mark.integration
 def test_a_rare_label_borrows_the_model_of_all(corpus):
     counts, labels = corpus
     rare = labels.astype(object).copy()
@@ -143,6 +147,7 @@ def given_mixtures_of(corpus, seen, train=fixed):
     return classifier_attack(train, *corpus, classifier="forest", n_shadows=3, seen=seen, random_state=0)
 
 
+@pytest.mark.integration
 def test_a_forest_that_never_saw_the_documents_remembers_none(corpus):
     report = given_mixtures_of(corpus, scrambled)
     assert abs(report.attack.auc - 0.5) < 0.1
@@ -153,6 +158,7 @@ def test_a_forest_that_never_saw_the_documents_remembers_none(corpus):
     assert half_private.attack.auc > 0.9
 
 
+@pytest.mark.integration
 def test_to_see_the_documents_themselves_changes_nothing(corpus):
     """Also that the trainer is given what was seen, and both the same seed."""
     calls = []

@@ -107,6 +107,7 @@ def test_exact_word_totals_are_flagged():
     assert distinguish(with_unit, without).epsilon_lower_bound > 10
 
 
+@pytest.mark.integration
 def test_a_vocabulary_that_is_not_private_is_flagged():
     texts = ["rain wind sun"] * 30
     secret = [*texts, "orchid orchid"]
@@ -173,6 +174,7 @@ def test_whole_fits_are_within_their_promise(monkeypatch):
     assert not audit_whole_fits(monkeypatch, 2000).exceeds(2.0)
 
 
+@pytest.mark.integration
 def test_whole_fits_with_a_hundredth_of_the_noise_are_flagged(monkeypatch):
     assert audit_whole_fits(monkeypatch, 200, divisor=100.0).exceeds(2.0)
 
@@ -242,6 +244,7 @@ def test_confidence_is_kept_on_identical_corpora():
     assert wrong <= 0.05 * 400 + 3 * math.sqrt(400 * 0.05 * 0.95)
 
 
+@pytest.mark.integration
 def test_choosing_and_judging_on_the_same_runs_would_break_the_confidence():
     rng = np.random.default_rng(5)
 

@@ -15,6 +15,8 @@ from discreet.audit import distinguish
 from discreet.errors import PrivacyError
 from discreet.privacy import SecureStream, bernoulli, gdp_mu
 
+pytestmark = pytest.mark.integration
+
 EPSILON, DELTA = 2.0, 1e-3
 
 

@@ -100,6 +100,7 @@ def audits(mu, canaries, guesses, n_audits, seed=0):
 
 
 @pytest.mark.parametrize(("mu", "guesses"), [(0.5, 400), (1.0, 100), (2.0, 60)])
+@pytest.mark.integration
 def test_hundreds_of_audits_keep_below_the_truth_and_prove_more_than_before(mu, guesses):
     bounds, right = audits(mu, 400, guesses, 300)
     assert (bounds > mu).mean() <= 0.05

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from tests.marks import quick
 from tests.naive.central import moment_vector
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
@@ -143,6 +144,7 @@ def with_noise_over(divisor, *, known=False):
     return release
 
 
+@pytest.mark.integration
 def test_a_whole_fit_is_within_its_promise_and_spends_it(monkeypatch):
     """The transcript is as telling as promised, no more: the signal of all releases together is mu itself."""
     _, noisy, (inside, outside) = score(monkeypatch, neighbours(), 0, 7, HONEST)
@@ -159,11 +161,13 @@ def test_many_whole_fits_are_within_their_promise(monkeypatch):
     assert report.mu_lower_bound > 0.2 * MU
 
 
+@pytest.mark.integration
 def test_halved_noise_in_a_whole_fit_is_flagged(monkeypatch):
     report = shown("half the noise", audit(monkeypatch, 300, with_noise_over(2.0)))
     assert report.exceeds_gaussian(MU)
 
 
+@pytest.mark.integration
 def test_a_clip_after_the_sum_is_flagged(monkeypatch):
     """Each round's sum as a whole is held to the number of documents, and no document to 1."""
 
@@ -186,6 +190,7 @@ def test_a_clip_after_the_sum_is_flagged(monkeypatch):
     assert kept(shown("the same neighbours, no fault", audit(monkeypatch, 100, sides=heavy)))
 
 
+@pytest.mark.integration
 def test_a_moment_that_is_not_normalised_is_flagged(monkeypatch):
     """Documents in the space of public vectors, with pairs of words at their full counts."""
     monkeypatch.setitem(PUBLIC, "vectors", np.random.default_rng(4).normal(size=(7, 4)))
@@ -206,6 +211,7 @@ def documents_of(units):
         yield dict(zip(units.words[entries].tolist(), units.counts[entries].tolist(), strict=True))
 
 
+@pytest.mark.integration
 def test_the_same_noise_twice_is_flagged(monkeypatch):
     first = {}
 
@@ -220,6 +226,7 @@ def test_the_same_noise_twice_is_flagged(monkeypatch):
     assert kept(shown("the same reading, no fault", audit(monkeypatch, 100, reading=repeated)))
 
 
+@pytest.mark.integration
 def test_exact_word_totals_in_a_whole_fit_are_flagged(monkeypatch):
     def release(self, total, share, purpose, **lattice):
         noisy = HONEST(self, total, share, purpose, **lattice)
@@ -228,7 +235,7 @@ def test_exact_word_totals_in_a_whole_fit_are_flagged(monkeypatch):
     assert broken(shown("exact word totals", audit(monkeypatch, 100, release)))
 
 
-@pytest.mark.parametrize("when", ["last", "hybrid"])
+@pytest.mark.parametrize("when", quick(["last", "hybrid"], "last"))
 def test_zhus_sampler_is_flagged_by_its_word_totals(when, monkeypatch):
     """One word of one document is replaced. The hybrid sampler, which does promise something, is not flagged."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "experiments" / "zhao2020")
@@ -263,6 +270,7 @@ def test_zhus_sampler_is_flagged_by_its_word_totals(when, monkeypatch):
     "ignore:delta = 0.01 is too large"
 )  # it is: a word must come through in one of two runs
 @pytest.mark.parametrize("private", [False, True])
+@pytest.mark.integration
 def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(private):
     texts = ["rain wind sun", "rain snow sun"] * 40
     sides = [*texts, "orchid orchid"], texts
@@ -328,6 +336,7 @@ def test_one_run_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatc
 
 
 @pytest.mark.parametrize("divisor", [1.0, 100.0])
+@pytest.mark.integration
 def test_lira_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatch, corpus, divisor):
     monkeypatch.setattr(SharedGaussian, "release", with_noise_over(divisor, known=True))
     report = lira(train, corpus, n_shadows=16, epsilon=1.0, delta=1e-6, random_state=0)

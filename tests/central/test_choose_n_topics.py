@@ -82,6 +82,7 @@ def test_what_is_held_out_is_scored_and_never_trained_on(of_persons):
 
 
 @pytest.mark.parametrize("planted", [2, 3])
+@pytest.mark.integration
 def test_far_too_many_topics_are_seldom_chosen_where_they_only_learn_by_heart(planted):
     def chosen(n, seed, **how):
         found = choose_n_topics_privately(

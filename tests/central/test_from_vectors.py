@@ -117,6 +117,7 @@ def test_planted_topics_are_found_from_the_moment_and_pairs(world):
     assert found_share(world, factors, words) > 0.85
 
 
+@pytest.mark.integration
 def test_what_pairs_say_beyond_the_vectors_is_kept(world):
     """Vectors that know one half of the topics only: pairs tell the others."""
     vectors = world[2].copy()

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.marks import quick
 from tests.naive import central as naive
 from tests.naive.central_checks import csr, independent, noise_has_scale, random_counts
 
@@ -81,7 +82,7 @@ def test_noise_of_every_release_is_as_promised_and_its_own():
     assert independent(noises["round 0"], noises["round 1"]) > 1e-3
 
 
-@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("owned", quick([False, True], True))
 def test_sums_are_the_naive_twins_from_released_numbers(owned):
     """Every sum can be computed anew from the corpus and what was released before it."""
     persons = PERSONS if owned else None

@@ -46,6 +46,7 @@ def test_the_factor_two_is_tight():
     assert pytest.approx(9.23, abs=0.005) == 2 * L
 
 
+@pytest.mark.integration
 def test_a_live_table_breaks_the_bound():
     """As printed, counts move within the sweep: two tokens of the same word already break 9.23, and losses add up."""
     alone = [sweep_loss((0,) * n, (1,) + (0,) * (n - 1), tuple(range(n)), 1, live) for n in (1, 2, 3, 4)]
@@ -153,6 +154,7 @@ def test_the_last_counts_less_the_last_table_tell_everything():
     assert naive.largest_loss(zip(*noisy, strict=True)) <= EPSILON + TINY
 
 
+@pytest.mark.integration
 def test_an_order_by_words_breaks_the_bound():
     """Tokens written out in the order of their words: a replaced word moves, and others' draws change with it."""
 

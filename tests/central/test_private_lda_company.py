@@ -116,6 +116,7 @@ def test_dp_svi_improves_on_its_start(planted):
     assert completion_perplexity(model.components_, counts) < 0.9 * completion_perplexity(start, counts)
 
 
+@pytest.mark.integration
 def test_topics_of_the_news(shared_data):
     """The figure that the algorithm is held to: nyt, 2,000 words, 20 topics, epsilon = 4."""
     folder = shared_data / "nyt"

@@ -109,6 +109,7 @@ class Killer:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_workers_that_are_killed_change_nothing(tmp_path, cluster):
     """Before the start, whose three sums follow at once, and before each of two rounds."""
     shards = write_shards(corpus(True), tmp_path / "s", shard_documents=250)
@@ -260,6 +261,7 @@ def test_sampled_rounds_over_shards(tmp_path, owned):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_sampled_rounds_on_a_cluster_whose_workers_are_killed(tmp_path, cluster):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
     killer = Killer(cluster, [("training rounds", 1)])
@@ -302,6 +304,7 @@ def test_words_and_topics_over_a_cluster(tmp_path, cluster):
     assert [file.name for file in tmp_path.iterdir()] == ["s"]  # the shards of the chosen words are gone
 
 
+@pytest.mark.integration
 def test_words_that_need_all_units_in_one_place_are_not_chosen_over_shards(tmp_path):
     shards = write_shards(corpus(), tmp_path / "s")
     ledger = Ledger(4.0, 1e-6)

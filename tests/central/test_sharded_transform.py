@@ -24,6 +24,7 @@ def test_fold_in_gives_the_rows_of_memory(tmp_path, method, size, n_jobs):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_a_cluster_gives_the_rows_of_memory(tmp_path):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=300)
     with local_cluster(2) as client:

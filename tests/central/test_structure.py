@@ -33,6 +33,7 @@ def fit(counts, epsilon, seed=0, **how):
 
 
 @pytest.mark.parametrize(("epsilon", "seeds"), [(8.0, 20), (math.inf, 4)])
+@pytest.mark.integration
 def test_texts_without_topics_are_told_from_texts_with_some(epsilon, seeds):
     """At least 19 of 20; a rule that is right in 80 % of all cases gets there in 7 %."""
     flat = [fit(texts(4000, False, seed), epsilon, seed).forecast_.topics for seed in range(seeds)]
@@ -41,6 +42,7 @@ def test_texts_without_topics_are_told_from_texts_with_some(epsilon, seeds):
     assert topical == ["seen"] * 4
 
 
+@pytest.mark.integration
 def test_where_the_noise_hides_both_nothing_is_said():
     for epsilon, n in ((0.2, 1500), (1.0, 300)):
         for topics in (False, True):
@@ -68,6 +70,7 @@ def test_what_is_said_of_texts_with_topics_is_said_without_reserve():
     assert PrivateLDA(1, epsilon=8.0, random_state=0).fit(texts(900, False, 2)).forecast_.topics is None
 
 
+@pytest.mark.integration
 def test_plentiful_texts_without_topics_are_told_by_the_same_bounds():
     # Rare words weigh more in the pairs that are released where documents are plentiful, and must not in the strength.
     frequent = 1 / np.arange(1.0, 301)

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from tests.marks import quick
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
@@ -447,6 +448,7 @@ for method in ("greedy", "weighted_gaussian", "sips"):
 """
 
 
+@pytest.mark.integration
 def test_same_bytes_for_any_hash_seed_and_any_number_of_threads():
     answers = {
         subprocess.run(
@@ -494,7 +496,7 @@ def tweets(shared_data):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "golden"), [(1, 119), (2, 302), (3, 463), (5, 737), (10, 1159), (20, 1634)]
+    ("epsilon", "golden"), quick([(1, 119), (2, 302), (3, 463), (5, 737), (10, 1159), (20, 1634)], (3, 463))
 )
 def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
     assert len(tweets) == 5698

@@ -55,6 +55,7 @@ def test_memorising_breaks_its_promise_and_indifference_does_not(here, capsys, o
 
 
 @pytest.mark.parametrize("name", ["private", "variational", "gibbs", "sklearn"])
+@pytest.mark.integration
 def test_each_trainer_trains(here, name, capsys):
     assert (
         audit("--trainer", name, "--topics", "2", "--epsilon", "5", "--shadows", "4", "--json", "a.json") == 0

@@ -29,6 +29,7 @@ def choose(letters, *more) -> int:
     return run([str(part) for part in (*common, *more)])
 
 
+@pytest.mark.integration
 def test_a_table_a_plot_and_the_planted_number(letters, tmp_path, capsys):
     out = tmp_path / "k.html"
     assert choose(letters, "--topics", "1, 3,6", "--out", out) == 0
@@ -91,6 +92,7 @@ def test_persons_are_the_unit_without_a_ledger_file(notes, tmp_path):
 
 
 @pytest.mark.parametrize("of_persons", [False, True])
+@pytest.mark.integration
 def test_privately_the_planted_number_is_chosen_booked_and_its_topics_are_written(
     notes, tmp_path, capsys, of_persons
 ):

@@ -222,6 +222,7 @@ def test_a_mistaken_value_is_told_with_what_came(capsys):
     assert "--documents must be a positive whole number, but is 0" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_the_command_runs_as_a_module(letters):
     def module(*arguments):
         command = [sys.executable, "-m", "discreet", *arguments]

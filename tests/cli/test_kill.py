@@ -11,6 +11,8 @@ import pytest
 
 from discreet import Ledger, Release, ReleaseError
 
+pytestmark = pytest.mark.integration
+
 COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 
 

@@ -194,6 +194,7 @@ def test_the_readme_says_what_the_command_prints_and_what_a_release_of_it_states
 
 
 @pytest.mark.parametrize("model", [LocalLDA, StreamingLocalLDA])
+@pytest.mark.integration
 def test_a_release_of_seeded_reports_is_not_for_release(tmp_path, model):
     rng, lines = np.random.default_rng(0), []
     for i in range(1500):
@@ -228,6 +229,7 @@ def test_refusals_write_nothing(folder, capsys, arguments, message):
     assert not (folder / "reports.bin").exists()
 
 
+@pytest.mark.integration
 def test_a_file_of_reports_is_what_local_lda_takes(tmp_path):
     rng = np.random.default_rng(0)
     words = [f"w{i:02}" for i in range(30)]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from tests.clusters import local_cluster
+from tests.marks import quick
 
 from discreet import Release
 from discreet.cli.app import run as command
@@ -71,6 +72,7 @@ def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_me
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_worker_processes_and_a_cluster_give_the_same(run, files):
     shards = files / "shards"
     done = run("convert", files / "one.jsonl", shards, "--shard-documents", "200")
@@ -88,7 +90,7 @@ def test_worker_processes_and_a_cluster_give_the_same(run, files):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("how", [[], ["--workers", "2"]])
+@pytest.mark.parametrize("how", quick([[], ["--workers", "2"]], []))
 @pytest.mark.filterwarnings("ignore")
 def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix, how):
     if how and suffix != "csv":

@@ -75,6 +75,7 @@ def test_after_a_warmup_nothing_compiles(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")  # of fits that teach nothing
+@pytest.mark.integration
 def test_every_task_runs():
     for task in warmup.tasks((4,)):
         task()

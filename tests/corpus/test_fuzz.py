@@ -138,6 +138,7 @@ def read_or_keep(folder, name, content):
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+@pytest.mark.integration
 def test_nothing_but_our_errors(tmp_path, name, data):
     read_or_keep(tmp_path, name, data.draw(injured(valid(tmp_path, name))))
 

@@ -29,7 +29,10 @@ print(json.dumps([corpus.n_documents, corpus.n_tokens, int(corpus.counts.nnz), p
 HOLD = READ.replace("HELD", "held = [json.loads(line) for line in gzip.open(sys.argv[1])]")
 READ = READ.replace("HELD", "")
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads peak memory from /proc")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads peak memory from /proc"),
+]
 
 
 def measure(path, code=READ, **options):

@@ -160,6 +160,7 @@ def test_writing_in_place_would_be_caught(tmp_path):
     assert path.read_bytes() != b"whole"
 
 
+@pytest.mark.integration
 def test_kos_round_trip(shared_data, tmp_path):
     folder = shared_data / "kos"
     corpus = read_corpus(folder / "docword.kos.txt.gz", vocabulary=folder / "vocab.kos.txt")

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.marks import quick
 
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
@@ -37,7 +38,7 @@ def same(one, other):
     return (one != other).nnz == 0 and one.shape == other.shape
 
 
-@pytest.mark.parametrize("size", [1, 77, 1000, 5000])
+@pytest.mark.parametrize("size", quick([1, 77, 1000, 5000], 77, 5000))
 def test_a_corpus_comes_back(tmp_path, size):
     labels = [f"l{i % 3}" for i in range(1000)]
     corpus = Corpus(counts(), WORDS, labels=labels, words_are_public=True)
@@ -390,6 +391,7 @@ def test_a_stream_of_texts_that_fails_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.integration
 def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
     """Ten times the documents of as many words take less than twice the memory."""
     monkeypatch.setattr(records, "_SINK_EVERY", 20_000)
@@ -612,6 +614,7 @@ class Partition:
         )
 
 
+@pytest.mark.integration
 def test_frames_of_dask_are_streamed(tmp_path):
     pandas, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     rows = lines(300)

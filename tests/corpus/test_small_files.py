@@ -51,6 +51,7 @@ def test_huge_shapes_with_few_counts_are_refused_in_little_memory(tmp_path, case
     assert int(grown) / unit < 200, done.stdout
 
 
+@pytest.mark.integration
 def test_what_is_merely_sparse_is_read(tmp_path):
     path = tmp_path / "a.mtx"
     path.write_text("%%MatrixMarket matrix coordinate integer general\n1000100 3 1\n7 1 1\n")

@@ -161,6 +161,7 @@ def check_one_word(pieces, between, one, other, options):
 @example(["\u039a\u0391\u0399"], ["."] * 6, "\u03a4\u0397\u03a3", "12", {})
 @example(["\u03a4\u0397\u03a3"], ["."] * 6, "12", "\u039a\u0391\u0399", {"token_pattern": r"\w+"})
 @settings(max_examples=1500, deadline=None, derandomize=True)
+@pytest.mark.integration
 def test_one_word_of_a_text_is_one_token_whatever_stands_around_it(pieces, between, one, other, options):
     check_one_word(pieces, between, one, other, options)
 
@@ -182,6 +183,7 @@ def test_a_sigma_at_the_end_of_a_word_is_the_final_one(text):
     assert Tokenizer(r"\w+")("\u03a3 \u03c2 \u03a3\u0391\u03a3") == ["\u03c3", "\u03c3", "\u03c3\u03b1\u03c2"]
 
 
+@pytest.mark.integration
 def test_a_letter_has_one_lower_case_whatever_stands_beside_it():
     letters = [chr(code) for code in range(sys.maxunicode + 1)]
     alone = "".join(map(lower_text, letters))

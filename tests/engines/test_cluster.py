@@ -25,7 +25,8 @@ from discreet.engines import DaskEngine, Engine, StateStore, cluster
 from discreet.errors import CorpusError, EngineError
 
 SHARDS = [Numbers(f"shard {i}", i) for i in range(20)]
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, whose warnings are not ours
+# The warnings are of Dask, not ours.
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore")]
 
 
 def test_what_is_no_client_is_refused():

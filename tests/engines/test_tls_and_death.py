@@ -24,7 +24,8 @@ from discreet.cli.reading import engine_for
 from discreet.corpus import write_shards
 from discreet.engines import DaskEngine, StateStore
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, whose warnings are not ours
+# The warnings are of Dask, not ours.
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore")]
 
 
 def certificates(folder):

@@ -65,6 +65,7 @@ def test_one_replaced_token_loses_far_more_than_epsilon():
     assert in_order <= 21 * EPSILON
 
 
+@pytest.mark.integration
 def test_a_run_of_pairs_enters_no_other_mechanism():
     code = (
         "import sys, numpy as np\n"

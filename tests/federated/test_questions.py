@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import kstest
 from tests.federated.test_sessions import Office
+from tests.marks import quick
 from tests.naive.federated import slow_answer, slow_placed
 from tests.naive.whole_document import responsibilities
 
@@ -161,6 +162,7 @@ def test_topics_are_learned_and_the_promise_is_booked_before_the_counts_are_read
     assert not hasattr(model, "learnable_")
 
 
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_bytes_and_no_seed_is_for_release():
     how = {"word_vectors": VECTORS, "allow_unlearnable": True}
     parts = [silo(seed, 100) for seed in range(N)]
@@ -510,7 +512,9 @@ def test_keys_of_a_sum_that_was_cut_off_are_forgotten_after_a_day(starts_anew, t
         office.silo.answer({"client": 1, "state": state_bytes(state, 1)}, 1)
 
 
-@pytest.mark.parametrize("stopped", [MESSAGES, MESSAGES + 2, MESSAGES + VECTOR, MESSAGES + VECTOR + 1])
+@pytest.mark.parametrize(
+    "stopped", quick([MESSAGES, MESSAGES + 2, MESSAGES + VECTOR, MESSAGES + VECTOR + 1], MESSAGES + 2)
+)
 def test_a_silo_that_is_started_anew_takes_part_again(stopped, tmp_path):
     """From the message on that the silo missed; no keys are written down that could still mask a sum."""
     offices = [Questioned(tmp_path, c, tasks=(TASK,)) for c in range(N)]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.marks import quick
 
 from discreet.errors import CorpusError, PrivacyError
 from discreet.federated import init_server, server_step
@@ -150,6 +151,7 @@ def test_another_run_does_not_speak_in_this_one():
     assert on_to(MESSAGES, silos, state).finished
 
 
+@pytest.mark.integration
 def test_runs_of_others_do_not_push_out_one_that_has_paid():
     silos = in_memory()
     state = on_to(4, silos)
@@ -188,7 +190,7 @@ def test_a_silo_keeps_its_number_in_a_run():
     assert on_to(MESSAGES, silos, state).finished
 
 
-@pytest.mark.parametrize("number", range(MESSAGES))
+@pytest.mark.parametrize("number", quick(range(MESSAGES), 1))
 @pytest.mark.parametrize("after", [False, True])
 def test_a_restart_at_any_message(number, after, tmp_path):
     """Before the message is asked for, or after it was answered and lost."""
@@ -285,7 +287,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", quick(DAMAGES, "another byte", "another ledger"))
 def test_damaged_files_end_their_run_and_no_other(damage, tmp_path):
     offices = [Office(tmp_path, c, epsilon=9.0) for c in range(N)]
     state = on_to(4, [o.silo for o in offices])

@@ -13,6 +13,8 @@ from discreet.evaluate import completion_perplexity, unigram
 from discreet.lda import GibbsLDA, VariationalLDA
 from discreet.lda.gibbs import estimator
 
+pytestmark = pytest.mark.integration
+
 
 def theirs(train, n_topics, n_passes, prior=0.1, beta=0.01):
     model = LatentDirichletAllocation(

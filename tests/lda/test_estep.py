@@ -235,6 +235,7 @@ def test_word_weights_have_the_same_bits_for_any_number_of_threads():
 
 
 @ONE_FAMILY
+@pytest.mark.integration
 def test_bits_do_not_depend_on_the_processor(tmp_path):
     """Vectors of 2, 4 or 8 doubles, with or without fused multiply-add: the same sums in the same order."""
     program = """

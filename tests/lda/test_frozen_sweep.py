@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba import njit
 from scipy import stats
+from tests.marks import quick
 from tests.naive import draws as twin
 from tests.naive import gibbs as naive
 
@@ -304,7 +305,7 @@ def test_streams_are_splitmix_and_belong_to_documents():
     assert (run(documents, table, 5, start, key=8) != topics).any()
 
 
-@pytest.mark.parametrize("n_topics", [5, 40])
+@pytest.mark.parametrize("n_topics", quick([5, 40], 5))
 def test_any_number_of_threads_gives_the_same_chain(n_topics):
     rng = np.random.default_rng(11)
     tokens = make_tokens(some_documents(rng, 150, 30), 30)
@@ -379,6 +380,7 @@ print(json.dumps([m.topic_word_counts_.tolist() for m in models]))
 """
 
 
+@pytest.mark.integration
 def test_without_a_compiler_the_models_are_the_same():
     X = np.random.default_rng(1).poisson(0.8, (12, 7)).tolist()
     printed = []

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from tests.lda.processors import HASWELL, ONE_FAMILY, PLAIN, knows_avx2, told_here, told_on
+from tests.marks import quick
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
@@ -42,7 +43,7 @@ REGIMES = {
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-@pytest.mark.parametrize("init", ["random", "fast"])
+@pytest.mark.parametrize("init", quick(["random", "fast"], "fast"))
 def test_planted_topics_are_found(regime, init):
     """The best of three chains: any one may merge two topics and stay there."""
     topics, weights, counts = planted(**REGIMES[regime])
@@ -235,6 +236,7 @@ told = str([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model i
 
 
 @ONE_FAMILY
+@pytest.mark.integration
 def test_topics_do_not_depend_on_the_processor(tmp_path):
     """Vectors of 128 bits or of this machine's, with or without fused multiply-add: the same draws."""
     assert told_on(PLAIN, SAME_DRAWS, tmp_path) == told_here(SAME_DRAWS)

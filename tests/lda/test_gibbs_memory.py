@@ -10,6 +10,8 @@ import scipy.sparse as sp
 
 from discreet.lda.gibbs.start import choose_schedule
 
+pytestmark = pytest.mark.integration
+
 MEASURE = """
 import json, resource, sys
 import scipy.sparse as sp

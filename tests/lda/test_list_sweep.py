@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
+from tests.marks import quick
 from tests.naive import draws as twin
 from tests.naive import gibbs as naive
 
@@ -77,7 +78,10 @@ def joint_p_value(law, kernel, n_chains, laws=None):
     return stats.chisquare(seen, expected).pvalue
 
 
-@pytest.mark.parametrize(("kernel", "n_chains"), [(draw_documents, 200_000), (twin.from_lists, 10_000)])
+@pytest.mark.parametrize(
+    ("kernel", "n_chains"),
+    quick([(draw_documents, 200_000), (twin.from_lists, 10_000)], (draw_documents, 200_000)),
+)
 def test_joint_law_of_a_sweep_is_the_enumerated_one(kernel, n_chains):
     right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
     assert joint_p_value(right, kernel, n_chains) > 1e-3
@@ -241,6 +245,7 @@ json.dump(model.topic_word_counts_.tolist(), sys.stdout)
 """
 
 
+@pytest.mark.integration
 def test_without_a_compiler_the_same_model_comes_out():
     found = [
         json.loads(

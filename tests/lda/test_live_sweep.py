@@ -60,6 +60,7 @@ def test_long_run_is_the_posterior_of_three_tokens():
     assert long_run(live_sweep) > 1e-3
 
 
+@pytest.mark.integration
 def test_the_frozen_chain_is_another_one_on_three_tokens():
     """Said in its docstring, and proof that the check above can fail."""
     assert long_run(frozen, 20_000) < 1e-9

@@ -77,6 +77,7 @@ def test_large_sums_do_not_overflow():
     np.testing.assert_array_equal(mean_of([table] * 10, 1), [[2**31 - 1]])
 
 
+@pytest.mark.integration
 def test_the_mean_predicts_unseen_text_better_than_the_last_sweep():
     rng = np.random.default_rng(5)
     topics = rng.dirichlet(np.full(200, 0.2), 12)
@@ -91,6 +92,7 @@ def test_the_mean_predicts_unseen_text_better_than_the_last_sweep():
     assert np.mean(gains) > 0.5
 
 
+@pytest.mark.integration
 def test_a_chain_that_lets_topics_change_places_still_separates_them():
     """Four short documents of two kinds: labels wander all the time, and a plain mean would be the same for both."""
     X = np.array([[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]])

@@ -50,6 +50,7 @@ def cluster():
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_a_cluster_whose_workers_are_killed_gives_the_bytes_of_memory(tmp_path, in_memory, cluster, name):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=300)
     stages = [("sweep", 2), ("sweep", 9)] if name == "gibbs" else [("fit", 1), ("fit", 4)]
@@ -97,6 +98,7 @@ def test_words_are_put_in_the_order_of_the_model(tmp_path, name):
 
 
 @pytest.mark.parametrize("model", [VariationalLDA(3), GibbsLDA(3)])
+@pytest.mark.integration
 def test_the_page_on_scale_says_up_to_how_many_tokens_a_start_is_fast(model):
     page = (Path(__file__).parents[2] / "docs/scale.md").read_text()
     (told,) = re.findall(

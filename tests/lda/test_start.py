@@ -211,6 +211,7 @@ def test_topics_are_within_range_where_almost_nothing_is_known():
             assert topics.max() < n_topics
 
 
+@pytest.mark.integration
 def test_a_start_is_worth_a_hundred_sweeps(shared_data):
     counts = sp.csr_matrix(sp.load_npz(shared_data / "kos" / "counts.npz"))
     rows = np.arange(counts.shape[0])
@@ -289,6 +290,7 @@ def test_only_a_fast_start_is_hot_and_no_later_batch(monkeypatch):
         assert not heard
 
 
+@pytest.mark.integration
 def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
     counts = sp.csr_matrix(sp.load_npz(shared_data / "kos" / "counts.npz"))
     held_out = np.arange(counts.shape[0]) % 10 == 0

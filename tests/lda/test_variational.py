@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.decomposition._online_lda_fast import _dirichlet_expectation_2d
+from tests.marks import quick
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
@@ -33,7 +34,7 @@ REGIMES = ["easy", "mixed documents", "short documents"]
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-@pytest.mark.parametrize("batch_size", [None, 30])
+@pytest.mark.parametrize("batch_size", quick([None, 30], None))
 def test_planted_topics_are_recovered(regime, batch_size):
     topics, theta, counts = planted(regime)
 

@@ -163,6 +163,7 @@ def perplexity(vectors, counts, test):
     return np.mean(found)
 
 
+@pytest.mark.integration
 def test_right_vectors_help_and_wrong_ones_cost_at_most_a_hundredth():
     counts, test, truth = corpus()
     right = right_vectors(truth)

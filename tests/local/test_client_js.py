@@ -18,6 +18,8 @@ from discreet.corpus import Tokenizer
 from discreet.local import BitChannel, Report
 from discreet.local.wire import vocabulary_digest
 
+pytestmark = pytest.mark.integration
+
 HERE = Path(__file__).parent
 CLIENT = Path(str(files("discreet.local") / "discreet-client.js"))
 VECTORS = json.loads((HERE / "vectors.json").read_text())

@@ -259,6 +259,7 @@ def test_documents_without_an_answer_add_nothing():
     assert np.abs(mean).max() < 4.5 * channel.deviation / math.sqrt(n)
 
 
+@pytest.mark.integration
 def test_a_nonce_reused_by_all_is_seen_in_the_spread():
     """It costs no privacy, but the answers' errors no longer cancel."""
     n = 16_000

@@ -6,6 +6,8 @@ A hundred kills: ``python -m pytest tests/local/test_collector_kill.py -m slow -
 import pytest
 from tests.local import collector_kills as kills
 
+pytestmark = pytest.mark.integration
+
 pytest.importorskip("uvicorn", reason="needs the extra collector")
 pytest.importorskip("starlette", reason="needs the extra collector")
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.local.collector_calls import WORDS, call_app, raw
+from tests.marks import quick
 from tests.naive.ones_of_reports import worst_tails
 
 from discreet.errors import CorpusError
@@ -21,17 +22,21 @@ MANY = tuple(f"word{i}" for i in range(300))
 
 @pytest.mark.parametrize(
     ("channel", "n_words", "most_words"),
-    [
-        (BitChannel.symmetric(1.0), 30, None),
-        (BitChannel.symmetric(1.0), 40, 7),
-        (BitChannel.symmetric(3.0), 24, None),
-        (BitChannel.for_document(8.0, 4, 60), 60, None),
-        (BitChannel.for_document(8.0, 4, 60), 60, 2),
+    quick(
+        [
+            (BitChannel.symmetric(1.0), 30, None),
+            (BitChannel.symmetric(1.0), 40, 7),
+            (BitChannel.symmetric(3.0), 24, None),
+            (BitChannel.for_document(8.0, 4, 60), 60, None),
+            (BitChannel.for_document(8.0, 4, 60), 60, 2),
+            (BitChannel.for_replacement(4.0, 0.05), 40, 9),
+            (BitChannel(2**32 - 1, 1), 10, None),
+            (BitChannel(2**31 + 1, 2**31), 24, None),
+            (BitChannel.symmetric(1.0), 1, None),
+        ],
         (BitChannel.for_replacement(4.0, 0.05), 40, 9),
         (BitChannel(2**32 - 1, 1), 10, None),
-        (BitChannel(2**31 + 1, 2**31), 24, None),
-        (BitChannel.symmetric(1.0), 1, None),
-    ],
+    ),
 )
 def test_bounds_hold_for_every_document_and_are_near(channel, n_words, most_words):
     """Against the exact law, in fractions; a bound that is one tighter on a side may break it, ten tighter does."""

@@ -13,7 +13,7 @@ from discreet.privacy.bit_channel import BitChannel
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra collector")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="needs chromium")
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(not CHROMIUM.exists(), reason="needs chromium")]
 
 WORDS = ("fever", "unbearable-neuropathic-pain", *(f"word{i}" for i in range(28)))
 

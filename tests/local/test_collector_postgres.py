@@ -22,7 +22,10 @@ from discreet.local.collector.tables import ConflictError, SpentError
 from discreet.privacy.bit_channel import BitChannel
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra postgres")
-pytestmark = pytest.mark.skipif(postgres_server.programs() is None, reason="needs initdb and postgres")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(postgres_server.programs() is None, reason="needs initdb and postgres"),
+]
 
 WORDS = tuple(f"word{i}" for i in range(13))
 CHANNEL = BitChannel(3_000_000_000, 1_000_000_000)

@@ -16,7 +16,7 @@ from discreet.local.collector.app import make_app
 from discreet.local.collector.store import ReportStore
 
 NGINX = shutil.which("nginx")
-pytestmark = pytest.mark.skipif(NGINX is None, reason="needs nginx")
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(NGINX is None, reason="needs nginx")]
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = b"collect.example.org"
 

@@ -67,6 +67,7 @@ def saved(where):
         return moments, tables.restore(moments), tables.count()
 
 
+@pytest.mark.integration
 def test_what_is_withdrawn_is_as_if_it_had_never_come(store, where):
     reports = make_reports(60)
     store.add(rows(reports)).result(30)
@@ -544,6 +545,7 @@ def test_withdrawals_that_wait_are_bounded(store):
     assert all(answer.result(30) == (0, 0, 1) for answer in waiting)
 
 
+@pytest.mark.integration
 def test_other_bits_under_a_number_are_refused_by_name(store):
     first, second, third = make_reports(3)
     store.add(rows([second])).result(30)

@@ -11,6 +11,8 @@ from tests.local.test_local_lda import channel, reports
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.evaluate import completion_perplexity, unigram
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def entries(shared_data):

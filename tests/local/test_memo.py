@@ -54,6 +54,7 @@ def _save_one(path, i, barrier, answers):
         answers.put(None)
 
 
+@pytest.mark.integration
 def test_of_many_programs_at_once_one_gets_through(tmp_path):
     context = multiprocessing.get_context("spawn")
     barrier, answers = context.Barrier(4), context.Queue()

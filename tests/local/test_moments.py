@@ -290,6 +290,7 @@ def test_learnable_on_blog_entries(shared_data, epsilon, expected):
     assert abs(made.learnable() - expected) <= (0 if epsilon < 2 else 1)
 
 
+@pytest.mark.integration
 def test_rare_bits_are_not_mistaken_for_topics():
     """One word a document: nothing goes together, yet with few chance pairs the plain edge would see structure."""
     rng = np.random.default_rng(0)

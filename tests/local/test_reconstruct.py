@@ -23,6 +23,7 @@ def test_estimate_is_the_papers():
         assert float(estimated_counts(np.array([ones]), 1000, of)[0]) == pytest.approx(float(paper))
 
 
+@pytest.mark.integration
 def test_variance_is_750_at_a_thousand_documents():
     """M f (2 - f) / (4 (1 - f)^2) at M = 1000, N = 300, f = .5: over the noise, the documents being fixed."""
     of, present = flip(0.5), (np.arange(1000) < 300).astype(np.uint8)

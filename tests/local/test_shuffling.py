@@ -80,6 +80,7 @@ def test_a_hundred_thousand_reports(epsilon_0, expected):
     assert shuffled_delta(found * 0.999, epsilon_0, 100_000) > 1e-6
 
 
+@pytest.mark.integration
 def test_more_reports_hide_more_and_nothing_is_worse_than_no_shuffler():
     found = [amplify_by_shuffling(5.0, n, 1e-6) for n in (1, 10, 1000, 10**5, 10**7, 10**9)]
     assert found == sorted(found, reverse=True)

@@ -220,6 +220,7 @@ def learned():
     return a_model(allow_unlearnable=False).fit(Corpus(documents(40_000), WORDS))
 
 
+@pytest.mark.integration
 def test_answers_teach_what_vectors_do_not_know(learned):
     alone = a_model(shares=(1.0,)).fit(documents(5000), vocabulary=WORDS)
     assert distance(learned) < 0.7 * distance(alone)
@@ -279,6 +280,7 @@ def test_too_few_clients_are_refused_with_the_number():
         a_model(allow_unlearnable=False, epsilon=1).learnable(10**6)
 
 
+@pytest.mark.integration
 def test_a_fit_that_was_forced_says_so(learned):
     model = a_model()
     with pytest.warns(

@@ -333,6 +333,7 @@ def test_whether_a_client_answers_does_not_depend_on_its_document(name):
     assert raised == [not name.startswith("good")] * 8
 
 
+@pytest.mark.integration
 def test_the_channel_answers_any_numbers():
     """No vector, however large, is told apart by an error; and large ones keep their direction."""
     channel = CodebookChannel.for_document(4.0)

@@ -179,6 +179,7 @@ def evaluate_beside_vectors(capsys):
     return found
 
 
+@pytest.mark.integration
 def test_strangers_answer_and_topics_come_of_it(here, capsys):
     before_it = datetime.now(UTC).date().isoformat()
     assert begin() == 0

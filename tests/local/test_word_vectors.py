@@ -162,6 +162,7 @@ def test_wrong_vectors_change_nothing():
 
 
 @pytest.mark.parametrize(("epsilon", "gain"), [(0.5, 10), (2, 5)])
+@pytest.mark.integration
 def test_vectors_on_blog_entries(shared_data, epsilon, gain):
     from discreet.evaluate import completion_perplexity
 

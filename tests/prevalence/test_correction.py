@@ -49,6 +49,7 @@ GROUPS = np.array([[0.6, 0.2, 0.1, 0.05, 0.03, 0.02], [0.02, 0.03, 0.05, 0.1, 0.
 
 @pytest.mark.parametrize("kind", ["apart", "overlapping", "alike"])
 @pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.integration
 def test_with_documents_of_ten_words_the_bias_falls(kind, pure):
     topics = planted(kind)
     counts, labels, exact = documents(topics, GROUPS, 1500, 10, pure=pure)
@@ -60,6 +61,7 @@ def test_with_documents_of_ten_words_the_bias_falls(kind, pure):
     assert made.shares("raw").share[0, 0] < made.corrected(topics, 10).share[0, 0]
 
 
+@pytest.mark.integration
 def test_what_fold_in_makes_of_known_shares():
     topics = planted("overlapping")
     short, long = response(topics, 5), response(topics, 500)

@@ -71,6 +71,7 @@ def test_many_charts_are_left_to_the_table(monkeypatch):
     assert page.count('<table class="heat">') == 2
 
 
+@pytest.mark.integration
 def test_nothing_is_coloured_where_nothing_moves():
     """Of 60 pages of 6 rows in which nothing differs, some 5 % may colour a line."""
     rng, coloured = np.random.default_rng(0), 0

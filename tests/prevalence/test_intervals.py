@@ -8,6 +8,7 @@ Documents are of one topic each: then chance is as large as it can be, and inter
 
 import numpy as np
 import pytest
+from tests.marks import quick
 
 from discreet import PrivateLDA, TopicPrevalence
 from discreet.release.prevalence.changes import against_rest, compare, differences, growth, moving, trend
@@ -72,6 +73,7 @@ def test_intervals_of_shares_hold_the_exact_share_of_each_cell(name, kind):
 
 
 @pytest.mark.parametrize("name", ["two groups, much noise", "few in a group"])
+@pytest.mark.integration
 def test_intervals_of_shrunk_shares_hold_the_exact_share_of_each_cell(name):
     shares, sizes, mu, rng = situation(name)
     inside = []
@@ -142,6 +144,7 @@ def test_intervals_of_differences_hold_what_documents_are_drawn_from(name):
 
 
 @pytest.mark.parametrize("unit", ["document", "person"])
+@pytest.mark.integration
 def test_intervals_of_releases_hold_the_exact_shares_of_documents_and_of_persons(unit):
     rng = np.random.default_rng(0)
     counts = rng.poisson(np.where(np.arange(24) // 6 == rng.integers(4, size=(900, 1)), 1.0, 0.1))
@@ -172,7 +175,8 @@ TRENDS = {
 
 
 @pytest.mark.parametrize(
-    ("n_periods", "n_topics", "n", "epsilon"), [(30, 8, 650, 0.25), (3, 4, 650, 0.1), (12, 6, 60, 1)]
+    ("n_periods", "n_topics", "n", "epsilon"),
+    quick([(30, 8, 650, 0.25), (3, 4, 650, 0.1), (12, 6, 60, 1)], (12, 6, 60, 1)),
 )
 @pytest.mark.parametrize("name", TRENDS)
 def test_bands_of_trends_hold_each_period_whatever_the_trend_does(name, n_periods, n_topics, n, epsilon):
@@ -205,6 +209,7 @@ def test_bands_without_the_part_of_chance_would_be_noticed():
     assert np.mean(inside) < 0.9
 
 
+@pytest.mark.integration
 def test_a_period_that_may_be_empty_says_nothing_and_the_others_hold():
     shares, sizes, mu, rng = situation("many groups")
     sizes[3], inside = 0, []
@@ -217,6 +222,7 @@ def test_a_period_that_may_be_empty_says_nothing_and_the_others_hold():
 
 
 @pytest.mark.parametrize("name", ["many groups", "few in a group", "many groups of few"])
+@pytest.mark.integration
 def test_at_most_one_in_twenty_runs_calls_something_certain_where_nothing_differs(name):
     shares, sizes, mu, rng = situation(name)
     shares[:] = shares[0]

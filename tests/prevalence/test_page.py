@@ -166,6 +166,7 @@ def test_growth_adds_up_quarters_with_their_noise():
     assert made.growth(level=0.5).high[0] < found.high[0]
 
 
+@pytest.mark.integration
 def test_growth_is_not_invented_where_quarters_of_noise_are_added_up():
     rng = np.random.default_rng(1)
     alarms, n = 0, 400
@@ -205,6 +206,7 @@ def test_groups_that_are_alike_stay_grey_whatever_their_sizes(n_groups, n_full, 
     assert not re.search(r'class="(more|less)', page)
 
 
+@pytest.mark.integration
 def test_a_page_can_be_made_where_most_of_a_long_list_is_empty():
     for seed in range(3):
         page = alike(365, 2, 5000, seed).to_html()

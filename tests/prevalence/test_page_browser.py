@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tests.prevalence.test_page import release
 
+pytestmark = pytest.mark.integration
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -70,6 +70,7 @@ def test_names_of_units_weigh_what_they_weigh_in_memory(tmp_path, owned):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_a_cluster_whose_worker_is_killed_gives_the_numbers_of_memory(tmp_path):
     documents = labelled(True)
     shards = write_shards(documents, tmp_path / "s", shard_documents=200)

@@ -68,6 +68,7 @@ def test_without_noise_all_kinds_are_the_exact_shares():
         assert np.allclose(found.low, shares)
 
 
+@pytest.mark.integration
 def test_no_difference_is_called_certain_where_there_is_none_and_a_real_one_is():
     shares, _ = truth()
     sizes = np.full(N_GROUPS, 800)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from tests.marks import quick
 from tests.privacy.small_estimators import PersonTotals, WordTotals, failures
 
 from discreet import Ledger, PrivateLDA
@@ -289,7 +290,19 @@ def test_honest_estimators_pass(honest):
     assert set(check_private_estimator(honest, released=("totals_",)).values()) == {"passed"}
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize(
+    "fault",
+    quick(
+        FAULTS,
+        ForgetsNoise,
+        BooksAfterReading,
+        IgnoresTheBudget,
+        KeepsTheLongestDocument,
+        BoundsEachDocument,
+        SumsByHand,
+    ),
+    ids=lambda fault: fault.__name__,
+)
 def test_each_check_catches_its_fault(fault):
     assert failures(fault()) == {FAULTS[fault]} | ALSO.get(fault, set())
 
@@ -340,6 +353,7 @@ def test_to_look_at_data_is_not_to_change_them():
     assert set(check_private_estimator(Looks(), released=("totals_",)).values()) == {"passed"}
 
 
+@pytest.mark.integration
 def test_the_battery_warns_of_nothing():
     """Its many fits of one text are on ledgers of their own, which is no user's doing."""
     with warnings.catch_warnings(record=True) as told:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from tests.marks import quick
 from tests.privacy.small_estimators import PersonTotals, WordTotals, failures
 from tests.test_private_battery import texts
 
@@ -72,7 +73,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", [Keeps, KeepsOfPeople])
+@pytest.mark.parametrize("kind", quick([Keeps, KeepsOfPeople], KeepsOfPeople))
 def test_words_chosen_by_exact_counts_are_caught(kind, rule):
     """Which words are kept is told: each rule, of documents and of people, is caught by the check for it."""
     with pytest.raises(AssertionError, match="kept_"):
@@ -86,6 +87,7 @@ class LeavesOutRareWords(WordTotals):
         return super()._total(bound, counts[:, used(counts) >= 5])
 
 
+@pytest.mark.integration
 def test_rare_words_are_caught_by_their_own_checks():
     assert failures(Keeps(RULES["in at least 5"])) == {MADE_OF, EXACT}
     assert failures(LeavesOutRareWords()) == {SUMS, MADE_OF}
@@ -118,6 +120,7 @@ class AllOfTexts(OfTexts):
 
 
 @pytest.mark.parametrize(("fault", "check"), [(OfTexts, MADE_OF), (AllOfTexts, EXACT)])
+@pytest.mark.integration
 def test_texts_stand_at_thresholds_too(fault, check):
     with pytest.raises(AssertionError, match=f"{check}.*kept_.*there is a document that has every word at"):
         check_private_estimator(fault(), make=texts, released=("totals_",), takes_counts=False)
@@ -139,6 +142,7 @@ ROUNDINGS = {
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("kind", [Keeps, KeepsOfPeople])
+@pytest.mark.integration
 def test_rounded_numbers_of_units_are_caught(kind, rounding):
     with pytest.raises(AssertionError, match="kept_ tells whether there is"):
         check_all_is_made_of_noisy_sums(
@@ -210,6 +214,7 @@ HOLDERS = {
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.integration
 def test_what_attributes_do_not_show_is_looked_into(holder):
     hold = HOLDERS[holder]
     assert failures(Keeps(lambda counts: hold(counts.sum(0)))) == {MADE_OF, EXACT}
@@ -247,6 +252,7 @@ class Unseeded(WordTotals):
         return super()._total(bound, counts)
 
 
+@pytest.mark.integration
 def test_times_are_named_and_not_taken_for_noise():
     passed = check_private_estimator(Timed(), released=("totals_",), times=("fit_time_",))
     assert set(passed.values()) == {"passed"}

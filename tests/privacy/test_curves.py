@@ -74,6 +74,7 @@ def test_pld_is_above_the_truth_and_close_to_it(noise, n_rounds):
         assert truth * (1 - 1e-10) <= found.epsilon < truth * (1 + (1e-3 if n_rounds < 10_000 else 6e-3))
 
 
+@pytest.mark.integration
 def test_rounding_errors_of_many_rounds_are_taken_off_delta():
     event = events.composed(events.poisson_sampled(1 - 1e-12, events.gaussian(3000.0)), 1_000_000)
     totals = curves.sort_events([event])
@@ -210,6 +211,7 @@ SOME = st.one_of(
     [events.bounded_range(1.0), events.composed(events.poisson_sampled(0.01, events.gaussian(2.0)), 5)],
     events.zcdp(0.0625),
 )
+@pytest.mark.integration
 def test_more_events_never_cost_less_and_order_does_not_matter(listed, one_more):
     fewer, more = composed_epsilon(listed, 1e-6), composed_epsilon([*listed, one_more], 1e-6)
     assert more.epsilon >= fewer.epsilon * (1 - 1e-3)  # the grids of the two may differ
@@ -228,6 +230,7 @@ def test_gaussians_of_different_noise_merge_exactly():
     )
 
 
+@pytest.mark.integration
 def test_extreme_events_have_an_answer():
     assert composed_epsilon([], 1e-6) == (0.0, 1e-6, "the exact curve of Gaussian mechanisms")
     assert composed_epsilon([events.gaussian(1e-200)], 1e-6).epsilon == math.inf
@@ -304,6 +307,7 @@ def test_what_still_fits_beside_other_events():
     ],
     ids=str,
 )
+@pytest.mark.integration
 def test_memory_and_time_are_bounded(event):
     tracemalloc.start()
     start = time.process_time()

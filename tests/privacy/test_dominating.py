@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.marks import quick
 from tests.naive import hockey_stick as naive
 from tests.naive import losses as slow
 
@@ -142,7 +143,7 @@ def parts_of(name):
     return [CURVES[name][0], *([events.gaussian(5.0)] if "and gaussian" in name else [])]
 
 
-@pytest.mark.parametrize("failure", [1e-4, 1e-7, 1e-10])
+@pytest.mark.parametrize("failure", quick([1e-4, 1e-7, 1e-10], 1e-7))
 @pytest.mark.parametrize("name", CURVES)
 def test_the_whole_curve_is_covered_and_no_smaller_gaussian_covers_it(name, failure):
     _, curve = CURVES[name]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
+from tests.marks import quick
 from tests.naive import losses as naive
 from tests.naive.adaptive import Game, Move
 
@@ -122,7 +123,7 @@ def stated(standing):
     return standing.cost().epsilon
 
 
-@pytest.mark.parametrize("share", [None, 0.3])
+@pytest.mark.parametrize("share", quick([None, 0.3], 0.3))
 @pytest.mark.parametrize("menu", MENUS)
 def test_no_tree_of_moves_exceeds_the_budget(menu, share):
     moves, epsilon = MENUS[menu]

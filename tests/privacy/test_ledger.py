@@ -35,6 +35,7 @@ def release_of(epsilon, delta=1e-6):
 
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1e-3, 50), st.floats(1e-12, 0.1))
+@pytest.mark.integration
 def test_a_release_of_the_whole_budget_fits_and_a_hair_more_does_not(epsilon, delta):
     ledger = Ledger(epsilon, delta)
     assert ledger.remaining().epsilon == epsilon

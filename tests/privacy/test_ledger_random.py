@@ -59,6 +59,7 @@ BOOKINGS = (st.floats(0.1, 5), st.lists(st.one_of(ANY_GAUSSIAN, ANY_FAILURE, ANY
 
 @settings(max_examples=25, deadline=None)
 @given(*BOOKINGS)
+@pytest.mark.integration
 def test_random_bookings_never_exceed_the_budget(epsilon, wanted):
     run(Ledger(epsilon, DELTA), wanted)
 
@@ -176,6 +177,7 @@ BOOK_WITHOUT_END = textwrap.dedent("""
 """)
 
 
+@pytest.mark.integration
 def test_death_at_any_moment_leaves_a_whole_ledger_that_forgets_nothing(tmp_path):
     path = tmp_path / "ledger.json"
     Ledger(50, DELTA, path=path)

@@ -196,6 +196,7 @@ def start(code, *arguments):
     )
 
 
+@pytest.mark.integration
 def test_processes_share_one_budget(tmp_path):
     path = tmp_path / "ledger.json"  # made by whoever comes first
     workers = [start(BOOK_IN_ANOTHER_PROCESS, path) for _ in range(3)]

@@ -87,12 +87,17 @@ def parts_of(row, remove):
 
 #: Rows that take long; others have the same kinds and as many together, and the planted mistakes look at 14.
 LONG = (14, 38, 39)
+QUICK = range(0, 36, 5)
 
 
 @pytest.mark.parametrize(
     ("row", "delta", "step"),
     [
-        pytest.param(*row, id=str(number), marks=[pytest.mark.slow] if number in LONG else [])
+        pytest.param(
+            *row,
+            id=str(number),
+            marks=pytest.mark.slow if number in LONG else () if number in QUICK else pytest.mark.integration,
+        )
         for number, row in enumerate(TABLE)
     ],
 )
@@ -130,6 +135,7 @@ def test_repeated_coins_cost_what_the_binomial_sum_says():
     assert composed_epsilon([many], 1e-6).epsilon == pytest.approx(1.2915, abs=5e-5)
 
 
+@pytest.mark.integration
 def test_planted_mistakes_in_the_grid_would_be_seen(monkeypatch):
     row, delta, step = TABLE[14]
     low, high = naive.bounds([list(parts_of(row, remove=True))], delta, step)

@@ -25,6 +25,7 @@ def worst_ratio(totals, change, epsilon, size):
     return max(abs(math.log(p / q)) for p, q in zip(before, after, strict=True))
 
 
+@pytest.mark.integration
 def test_the_winner_is_drawn_as_the_slow_twin_says():
     mechanism = NoisyMax(1.5, bits=2)
     scores = np.array([[1.0, 0.5, 0.75], [0.25, 1.0, 0.25]])

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.marks import quick
 
 from discreet import (
     HybridGibbsLDA,
@@ -64,7 +65,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", quick(KINDS, "laplace"))
 def test_what_is_advised_for_an_event_can_be_booked(kind):
     event, at = KINDS[kind]
     ledger = begun()
@@ -102,7 +103,7 @@ MORE_KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", MORE_KINDS)
+@pytest.mark.parametrize("kind", quick(MORE_KINDS, "words and topics"))
 def test_what_is_advised_can_be_booked_for_every_kind_of_event(kind):
     event, at = MORE_KINDS[kind]
     ledger = begun()
@@ -135,7 +136,7 @@ ESTIMATORS = {
 }
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", quick(ESTIMATORS, "PrivateLDA", "TopicPrevalence"))
 def test_what_is_advised_to_an_estimator_can_be_booked_by_it(name):
     make, call = ESTIMATORS[name]
     word = name.startswith("HybridGibbs")
@@ -151,6 +152,7 @@ def test_what_is_advised_to_an_estimator_can_be_booked_by_it(name):
     ledger.reserve(make(epsilon=epsilon, ledger=ledger).planned_event(), "as advised")
 
 
+@pytest.mark.integration
 def test_what_is_advised_for_the_choice_of_a_number_of_topics_can_be_taken():
     ledger = begun()
     ask = {"ledger": ledger, "random_state": 0, "allow_unlearnable": True}

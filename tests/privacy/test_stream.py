@@ -340,6 +340,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(("method", "seed"), [("fork", None), ("fork", 1), ("spawn", None), ("spawn", 1)])
+@pytest.mark.integration
 def test_multiprocessing(tmp_path, method, seed):
     import multiprocessing
 

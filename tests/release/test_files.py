@@ -105,6 +105,7 @@ def test_the_same_release_gives_the_same_bytes(tmp_path):
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
+@pytest.mark.integration
 def test_other_processes_write_the_same_bytes(tmp_path):
     """Hashes of text are salted in each process; nothing may depend on their order."""
     code = "from tests.report.report_cases import HOSTILE, release; release(words=HOSTILE).save('{}')"
@@ -278,6 +279,7 @@ for save in (Release.save, careless):
 """
 
 
+@pytest.mark.integration
 def test_kill_9_leaves_no_folder_or_a_whole_one(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)],
@@ -650,6 +652,7 @@ def test_absurd_ledgers_are_refused_soon(folder, bookings):
     assert time.process_time() - start < 10
 
 
+@pytest.mark.integration
 def test_what_is_refused_when_reading_is_refused_when_writing(tmp_path):
     made = release()
     ledger = Ledger(math.inf, 1e-6)

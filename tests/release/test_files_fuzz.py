@@ -268,6 +268,7 @@ def model_about(told):
 
 @QUICK
 @given(st.data())
+@pytest.mark.integration
 def test_forged_metadata(data):
     told = metadata()
     for _ in range(data.draw(st.integers(1, 2))):

@@ -303,6 +303,7 @@ def test_small_releases_have_reports(n_topics, n_words):
     assert f"{n_topics} topic" in text_of(page)
 
 
+@pytest.mark.integration
 def test_many_words_and_topics_stay_small():
     rng = np.random.default_rng(5)
     topic_word = rng.gamma(0.05, size=(100, 50_000)) + 1e-9

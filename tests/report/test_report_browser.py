@@ -10,6 +10,8 @@ from tests.report.report_cases import HOSTILE, release
 from discreet.release.files import printable
 from discreet.report.wording import for_spreadsheet
 
+pytestmark = pytest.mark.integration
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -111,6 +111,7 @@ def test_a_word_that_one_of_several_languages_knows_is_not_rare(monkeypatch):
         assert found & {"enfermera", "nurse", "qqzz"} == {"qqzz"}
 
 
+@pytest.mark.integration
 def test_the_real_wordfreq_knows_a_nurse_from_a_drug():
     pytest.importorskip("wordfreq")
     found = reasons("nurse", "metoprolol")
