@@ -49,6 +49,7 @@ def test_every_room_is_public_but_the_command_and_the_base():
     assert set(ROOMS) == packages - {"cli", "_base"}
 
 
+@pytest.mark.integration
 def test_no_module_hides_a_public_name():
     """A file named like a function would take its place in the room as soon as anything imports the file."""
     code = (
@@ -288,6 +289,7 @@ def test_every_kernel_on_disk_is_dated_that_way():
     assert users == ["kernels.py"]
 
 
+@pytest.mark.integration
 def test_a_star_import_takes_classes_and_functions_only():
     """``release`` and ``report`` are what people call their own variables."""
     code = "release = report = 1\nfrom discreet import *\nassert release == report == 1; PrivateLDA, fit_topics, Corpus"

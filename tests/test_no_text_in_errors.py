@@ -256,7 +256,9 @@ CALLS = {
     "hellinger": lambda X, m: hellinger(TOPICS, X),
     "topic_match": lambda X, m: evaluate.topic_match(X, TOPICS),
     "choose_n_topics": lambda X, m: evaluate.choose_n_topics(X, [2], n_folds=2, make_model=lambda k, seed: m.gibbs),
-    "choose_n_topics candidates": lambda X, m: evaluate.choose_n_topics(COUNTS, X, n_folds=2),
+    "choose_n_topics candidates": lambda X, m: evaluate.choose_n_topics(
+        COUNTS, X, n_folds=2, make_model=lambda k, seed: m.gibbs
+    ),
     "classification_report": lambda X, m: evaluate.classification_report(TOPICS, X, LABELS, COUNTS, LABELS),
     "classification_report labels": lambda X, m: evaluate.classification_report(TOPICS, COUNTS, X, COUNTS, LABELS),
     "classification_report test": lambda X, m: evaluate.classification_report(TOPICS, COUNTS, LABELS, X, LABELS),

@@ -5,8 +5,6 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 from discreet import _ROOMS as ROOMS
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -68,21 +66,18 @@ def undocumented(thing: object) -> list[str]:
     ]
 
 
-CALLED = sorted(
-    f"{module}.{name}"
+CALLED = {
+    f"{module}.{name}": thing
     for module, name in PUBLIC
     if callable(thing := getattr(importlib.import_module(module), name))
     and not getattr(thing, "_is_protocol", False)
     and not (inspect.isclass(thing) and issubclass(thing, BaseException))
-)
+}
 
 
-@pytest.mark.parametrize("path", CALLED)
-def test_every_parameter_is_documented(path):
-    module, _, name = path.rpartition(".")
-    thing = getattr(importlib.import_module(module), name)
-    assert inspect.getdoc(thing)
-    assert undocumented(thing) == []
+def test_every_parameter_is_documented():
+    assert [path for path, thing in CALLED.items() if not inspect.getdoc(thing)] == []
+    assert {path: lacking for path, thing in CALLED.items() if (lacking := undocumented(thing))} == {}
 
 
 def test_what_is_missing_is_found():

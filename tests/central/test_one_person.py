@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.corpus.test_persons import ids, representations
+from tests.marks import quick
 from tests.naive.corpus import same_person
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
@@ -81,7 +82,7 @@ def moves(total, norm, texts, persons, written):
     return worst
 
 
-@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("name", quick(SUMS, "greedy weights", "number of people"))
 @settings(max_examples=120, deadline=None)
 @given(corpus=owned_texts())
 def test_taking_one_person_away_moves_a_sum_by_at_most_one(name, corpus):

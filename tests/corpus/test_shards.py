@@ -451,6 +451,7 @@ def full_disk(monkeypatch, target, name, at):
 
 
 @pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.integration
 def test_a_disk_that_is_full_at_any_moment_leaves_nothing(tmp_path, monkeypatch, owned):
     monkeypatch.setattr(spill, "_HELD_ENTRIES", 300)
     # Into which files people go hangs on a key drawn for each writing, and how often anything is written hangs on that.

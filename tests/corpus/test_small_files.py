@@ -32,6 +32,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @pytest.mark.parametrize("case", [*FILES, "npz-rows", "npz-columns"])
+@pytest.mark.integration
 def test_huge_shapes_with_few_counts_are_refused_in_little_memory(tmp_path, case):
     path, name = tmp_path / "a.bin", case.split("-")[0]
     if name == "npz":

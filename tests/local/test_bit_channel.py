@@ -27,7 +27,11 @@ def laws_of(channel, most):
 
 @pytest.mark.parametrize(
     "channel",
-    [BitChannel.symmetric(0.7), BitChannel.for_replacement(1.5, 0.3), BitChannel.for_document(2.0, L, V)],
+    quick(
+        [BitChannel.symmetric(0.7), BitChannel.for_replacement(1.5, 0.3), BitChannel.for_document(2.0, L, V)],
+        BitChannel.symmetric(0.7),
+        BitChannel.for_replacement(1.5, 0.3),
+    ),
     ids=["symmetric", "replacement", "document"],
 )
 def test_losses_are_the_enumerated_ones(channel):

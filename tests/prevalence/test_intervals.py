@@ -127,7 +127,7 @@ def test_a_tenth_more_or_less_noise_than_there_is_would_be_noticed(planted):
     assert abs(np.mean(inside) - 0.95) > 0.015
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", quick(SITUATIONS, "many groups of few"))
 def test_intervals_of_differences_hold_what_documents_are_drawn_from(name):
     shares, sizes, mu, rng = situation(name)
     pair = [
@@ -178,7 +178,7 @@ TRENDS = {
     ("n_periods", "n_topics", "n", "epsilon"),
     quick([(30, 8, 650, 0.25), (3, 4, 650, 0.1), (12, 6, 60, 1)], (12, 6, 60, 1)),
 )
-@pytest.mark.parametrize("name", TRENDS)
+@pytest.mark.parametrize("name", quick(TRENDS, "jump", "season"))
 def test_bands_of_trends_hold_each_period_whatever_the_trend_does(name, n_periods, n_topics, n, epsilon):
     rng = np.random.default_rng(5)
     shares = TRENDS[name](rng, n_periods, n_topics)

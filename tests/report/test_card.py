@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from markdown_it import MarkdownIt
 from tests.report.report_cases import HOSTILE, release
 from tests.report.test_noisy_topics import with_noise_topics
@@ -146,21 +145,19 @@ def test_a_card_is_read_as_it_is_in_an_editor():
     assert "q\\@hospital.example" in made.with_details(contact="x", owner="q@hospital.example").card()
 
 
-@pytest.mark.parametrize("seed", range(300))
-def test_what_a_reader_of_markdown_shows_is_the_text(seed):
-    rng = np.random.default_rng(seed)
+def test_what_a_reader_of_markdown_shows_is_the_text():
     marks = "\\`*_[]()<>#+-.!|~=:&;$^{}@\"'/ 1aw"
     parts = [*marks, "www.", "http://", "&amp;", "12. ", "___", "a_b", "~~", "<b>", "# ", "- "]
-    text = " ".join("".join(rng.choice(parts, rng.integers(1, 12))).split()) or "x"
     reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    for page in (
-        f"{plain(text)}\n",
-        f"0. {plain(text)}\n",
-        f"# {plain(text)}\n",
-        f"| a |\n| --- |\n| {plain(text)} |\n",
-    ):
-        shown = re.sub(
-            r"</?(?:p|ol|ul|li|h1|table|thead|tbody|tr|th|td)(?: start=\"0\")?>", "", reader.render(page)
-        )
-        shown = html.unescape(shown.replace("\n", ""))
-        assert shown.removeprefix("a" if page.startswith("| a") else "") == text, page
+    tags = re.compile(r"</?(?:p|ol|ul|li|h1|table|thead|tbody|tr|th|td)(?: start=\"0\")?>")
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        text = " ".join("".join(rng.choice(parts, rng.integers(1, 12))).split()) or "x"
+        for page in (
+            f"{plain(text)}\n",
+            f"0. {plain(text)}\n",
+            f"# {plain(text)}\n",
+            f"| a |\n| --- |\n| {plain(text)} |\n",
+        ):
+            shown = html.unescape(tags.sub("", reader.render(page)).replace("\n", ""))
+            assert shown.removeprefix("a" if page.startswith("| a") else "") == text, page
