@@ -232,7 +232,8 @@ class PrivateMomentLDA(PrivateTopicModel):
         return "moments for topics", [f"{self.n_topics} topics"]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
-        return read_vectors(self.word_vectors, words, booked=booked)
+        given = self.word_vectors
+        return None if given is None else read_vectors(given, words, booked=booked)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         needed = 16 * len(data.words) ** 2

@@ -27,6 +27,8 @@ COUNT_ITS_WORDS = "count the words of the release: Corpus.from_texts(texts, voca
 _TEXT = (str, bytes, bytearray)
 _NUMBERS = (bool, int, float, complex, np.bool_, np.number, Decimal, type(None))
 _LISTS = (list, tuple, np.ndarray)
+#: By these an object is known that gives its rows piece by piece; none of their libraries is needed to look.
+_IN_PIECES = ("to_batches", "partitions", "collect_batches")
 _KINDS = {"M": "dates", "m": "lengths of time", "V": "records"}
 
 
@@ -330,3 +332,9 @@ def column_order(
         )
     column_of = {word: column for column, word in enumerate(found)}
     return [column_of[word] for word in words]
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a table in memory, whoever's, or gives its rows piece by piece."""
+    # Its class is asked: a lazy frame would compute its columns.
+    return any(hasattr(type(source), name) for name in ("columns", "column_names", *_IN_PIECES))

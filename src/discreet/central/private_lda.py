@@ -230,7 +230,8 @@ class PrivateLDA(PrivateTopicModel):
         return [ParameterError(f"{said} Nothing was booked; ", advice, " goes on all the same.")]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
-        return read_vectors(self.word_vectors, words, booked=booked)
+        given = self.word_vectors
+        return None if given is None else read_vectors(given, words, booked=booked)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         with units_of(data.counts, data.people, self.engine, self.n_jobs) as units:

@@ -12,14 +12,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from discreet._base.arrays import column_words
+from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
-from discreet.corpus.formats.tabular import from_frame, is_frame
+from discreet.corpus.formats.tabular import from_frame
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError, Part, Proposal

@@ -297,12 +297,12 @@ def _match(source: Any, words: Sequence[str]) -> WordVectors:
     return table.close(n_dimensions, name, None)
 
 
-def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
-    """Find the public vectors of the words of the columns, where a source of them was given.
+def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors:
+    """Find the public vectors of the words of the columns.
 
     Parameters
     ----------
-    source : as for :func:`match_vectors`, or None
+    source : as for :func:`match_vectors`
     words : tuple of str or None
     booked : bool, default False
         That the cost is booked already, as where the words were chosen privately: then vectors of none of them are
@@ -313,8 +313,6 @@ def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = F
     WordVectorsWarning
         Where fewer than a tenth of the words have a vector.
     """
-    if source is None:
-        return None
     if words is None:
         raise ParameterError(
             Parameter("word_vectors"),

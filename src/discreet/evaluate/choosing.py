@@ -34,9 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.display import frame
+from discreet._base.display import document, frame
 from discreet._base.files import write_whole
-from discreet._base.html import document
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, whole
 from discreet.corpus import check_counts

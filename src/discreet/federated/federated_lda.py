@@ -227,7 +227,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         n_words = _width(X[0])
         given = _words(X, vocabulary, words_are_public, n_words, self.mechanism)
         words = column_words(n_words) if given.words is None else given.words
-        vectors = read_vectors(self.word_vectors, given.words)
+        vectors = None if self.word_vectors is None else read_vectors(self.word_vectors, given.words)
         state = init_server(
             self.mechanism,
             n_clients=len(X),

@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
-from discreet._base.display import frame
+from discreet._base.display import document, frame
 from discreet._base.files import write_whole
-from discreet._base.html import document
 from discreet.errors import ReleaseError
 from discreet.privacy.units import round_up
 from discreet.release.numbers import mark_of

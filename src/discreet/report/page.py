@@ -39,8 +39,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from discreet._base.display import facts_html, table_html
-from discreet._base.html import document
+from discreet._base.display import document, facts_html, table_html
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from discreet._base.html import document
+from discreet._base.display import document
 from discreet.privacy.accounting import events
 from discreet.privacy.units import plural, round_up
 from discreet.release.details import DETAILS

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from discreet._base.arrays import is_frame
 from discreet._base.progress import Callback
 from discreet._base.validate import first_few, shown
 from discreet.corpus.corpus import Corpus
@@ -30,8 +31,6 @@ from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
 _ROWS = 4096
-#: By these an object is known that gives its rows piece by piece; none of their libraries is needed to look.
-_IN_PIECES = ("to_batches", "partitions", "collect_batches")
 
 
 # Frames
@@ -118,12 +117,6 @@ def read_frames(source: Any, reading: Reading) -> Corpus:
     wanted, sources = _wanted(reading), [source] if is_frame(source) else source
     pieces = (piece for one in sources for piece in _pieces(one, wanted))
     return _of_frames(pieces, reading, Problems("the frame"))
-
-
-def is_frame(source: Any) -> bool:
-    """Whether this is a table in memory, whoever's, or gives its rows piece by piece."""
-    # Its class is asked: a lazy frame would compute its columns.
-    return any(hasattr(type(source), name) for name in ("columns", "column_names", *_IN_PIECES))
 
 
 def _wanted(reading: Reading) -> list[str]:
