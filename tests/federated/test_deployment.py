@@ -1,4 +1,4 @@
-"""Real deployments on loopback: SuperLink with TLS, node keys, ledgers in files; an honest app and an evil one."""
+"""Real deployments on loopback: SuperLink with TLS, node keys, ledgers in files; silos, and an evil app."""
 
 import contextlib
 import datetime
@@ -29,21 +29,6 @@ from discreet.federated.flower import make_server_app
 SETTINGS = dict(mechanism="aggregate", n_clients=2, n_topics=2, n_words=20, epsilon=4.0, delta=1e-6,
                 vocabulary=[f"w{{i}}" for i in range(20)], allow_unlearnable=True)
 app = make_server_app(SETTINGS, lambda state: np.save({out!r}, state.topic_word), keep={out!r} + ".sums", timeout=200)
-"""
-CLIENT = """
-import scipy.sparse as sp
-from discreet.federated.account import vocabulary_digest
-from discreet.federated.flower import make_client_app
-from discreet.privacy import Ledger
-
-def load(context):
-    return sp.load_npz(context.node_config["counts"])
-
-def ledger(context, state):
-    return Ledger.open(context.node_config["ledger"], epsilon=4.0, delta=1e-6)
-
-agreed = dict(n_clients=2, tolerated=0, n_words=20, vocabulary=vocabulary_digest(f"w{i}" for i in range(20)))
-app = make_client_app(load, ledger, expected=agreed)
 """
 EVIL_SERVER = """
 import json
@@ -307,17 +292,6 @@ class Deployment:
             ledger = Ledger.open(self.folder / f"ledger{node}.json")
             assert len(ledger.entries) == 1
             assert ledger.spent().epsilon == pytest.approx(4.0, rel=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_two_supernodes_over_tls_with_node_keys(tmp_path):
-    out = tmp_path / "topics.npy"
-    with Deployment(tmp_path) as deployment:
-        for node in range(2):
-            deployment.supernode(node)
-        deployment.run("app", SERVER.format(out=str(out)), CLIENT)
-        deployment.check_topics(out)
 
 
 @pytest.mark.slow

@@ -337,7 +337,9 @@ def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechan
     while not party.state.finished:
         updates = []
         for c in range(4):
-            account = read_account(account_json(party.accounts[c]), None, expected=agreed_terms(party.state))
+            account = read_account(
+                account_json(party.accounts[c]), party.accounts[c].ledger, expected=agreed_terms(party.state)
+            )
             view = read_state(state_bytes(party.state, c))
             update = client_update(view, party.silos[c], party.streams[c], account)
             updates.append(update._replace(values=read_values(values_bytes(update.values))))

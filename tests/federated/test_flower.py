@@ -1,5 +1,6 @@
 """The Flower adapter in Flower's own simulation."""
 
+import json
 import os
 
 import numpy as np
@@ -24,10 +25,37 @@ def load(context):
     return silo(int(context.node_config["partition-id"]))
 
 
-def ledger(context, state):
-    from discreet.federated.federated_lda import make_ledger
+def client_app(agreed):
+    """A ClientApp around what a silo does; each simulated one keeps its session in Flower's state, keys included."""
+    from flwr.app import ConfigRecord, Message, RecordDict
+    from flwr.clientapp import ClientApp
 
-    return make_ledger(state)
+    from discreet.federated import Account
+    from discreet.federated.federated_lda import make_ledger
+    from discreet.federated.silo import Session
+    from discreet.federated.wire import RECORD, account_json, read_state
+    from discreet.privacy import Ledger
+
+    app = ClientApp()
+
+    @app.query()
+    def reply(message, context):
+        asked = message.content[RECORD]
+        state = read_state(bytes(asked["state"]))
+        kept = context.state.get("session")
+        if kept is None:
+            session = Session(Account(int(asked["client"]), make_ledger(state), expected=agreed))
+        else:
+            held = Ledger.from_json(json.loads(kept["ledger"]))
+            session = Session.from_json(json.loads(kept["session"]), held, expected=agreed)
+        values = session.answer(bytes(asked["state"]), state, load(context))
+        session_json = json.dumps(session.to_json() | {"account": account_json(session.account)})
+        ledger_json = json.dumps(session.account.ledger.to_json())
+        context.state["session"] = ConfigRecord({"session": session_json, "ledger": ledger_json})
+        answer = ConfigRecord({"round": state.round, "values": values})
+        return Message(RecordDict({RECORD: answer}), reply_to=message)
+
+    return app
 
 
 @pytest.mark.slow
@@ -45,7 +73,7 @@ def test_simulation(mechanism, options, tmp_path):
     from flwr.simulation import run_simulation
 
     from discreet.federated import agreed_terms, init_server, load_state
-    from discreet.federated.flower import make_client_app, make_server_app
+    from discreet.federated.flower import make_server_app
     from discreet.federated.sum_round import contributions
 
     found = []
@@ -55,7 +83,7 @@ def test_simulation(mechanism, options, tmp_path):
     kept = tmp_path / "sums.npz"
     run_simulation(
         make_server_app(settings, found.append, keep=kept, timeout=120),
-        make_client_app(load, ledger, expected=agreed),
+        client_app(agreed),
         num_supernodes=2,
         backend_config={"client_resources": {"num_cpus": 1}},
     )

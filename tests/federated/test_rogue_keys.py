@@ -265,7 +265,7 @@ def test_one_roster_is_booked_once_whoever_restores_what_was_written():
     accounts = [Account(c, ledger, expected=agreed_terms(state)) for c, ledger in enumerate(ledgers)]
     while state.round < sum_round.VECTOR:
         state = server_step(state, [client_update(state, counts(), SecureStream(None), a) for a in accounts])
-    again = read_account(account_json(accounts[0]), None, expected=agreed_terms(state))
+    again = read_account(account_json(accounts[0]), accounts[0].ledger, expected=agreed_terms(state))
     client_update(state, counts(), SecureStream(None), accounts[0])
     read = []
     with pytest.raises(PrivacyError, match="booked on this ledger already"):

@@ -60,7 +60,7 @@ def test_a_server_cannot_raise_the_price_of_later_rounds(change):
     state, (account,) = begin("rrp")
     client_update(state, silo(), SecureStream(0), account)
     later = replace(state, round=1, **change)
-    for known in (account, read_account(account_json(account), None)):
+    for known in (account, read_account(account_json(account), account.ledger)):
         with pytest.raises(PrivacyError):
             client_update(later, silo(), SecureStream(1), known)
     assert len(account.ledger.entries) == 1
@@ -185,7 +185,7 @@ def test_a_corpus_that_changed_is_refused_for_its_tokens_would_be_dealt_anew():
     same_size = corpus[::-1].tocsr()
     assert same_size.sum() == corpus.sum()
     for other in (corpus[:-1], same_size):
-        known = read_account(account_json(account), None)
+        known = read_account(account_json(account), account.ledger)
         with pytest.raises(PrivacyError, match="corpus changed"):
             client_update(replace(state, round=1), other, SecureStream(1), known)
     client_update(replace(state, round=1), corpus, SecureStream(1), account)

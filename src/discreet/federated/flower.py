@@ -1,20 +1,16 @@
-"""The same rounds over Flower: a ServerApp and a ClientApp (extra ``federated``; flwr 1.41 or later).
+"""The server's side of the same rounds over Flower: a ServerApp (extra ``federated``; flwr 1.41 or later).
 
-    server_app = make_server_app(settings, save, keep="sums.npz")                     # in the server's app module
-    client_app = make_client_app(load_corpus, open_ledger, expected=what_was_agreed)  # in the silos' app module
+    app = make_server_app(settings, save, keep="sums.npz")  # in the server's app module
 
-Flower carries bytes; what they mean, and what is refused, is decided by :mod:`~discreet.federated.rounds`. A silo's
-account (which tokens it has reported, its keys for a sum) is kept in the state that Flower holds for it on the silo's
-own SuperNode; its ledger in a file of the silo. Who sent an answer is what Flower says (with node authentication:
-proved), not what the answer says.
+Flower carries bytes; what they mean, and what is refused, is decided by :mod:`~discreet.federated.rounds`. Who sent an
+answer is what Flower says (with node authentication: proved), not what the answer says.
 
-A SuperNode runs the app that the SuperLink sends, whoever submitted it, and with all that the SuperNode can read: where
-the counts are private, run ``discreet silo serve`` in its place (:mod:`~discreet.federated.silo`).
+There is no ClientApp: a SuperNode runs the app that the SuperLink sends, whoever submitted it, and with all that the
+SuperNode can read. ``discreet silo serve`` takes its place (:mod:`~discreet.federated.silo`).
 
 Run with TLS and authenticated SuperNodes. Switch Flower's telemetry off (``FLWR_TELEMETRY_ENABLED=0``).
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -22,78 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated.account import Account
 from discreet.federated.rounds import Update, init_server, server_step
-from discreet.federated.silo import Session
 from discreet.federated.state import State
-from discreet.federated.wire import (
-    RECORD,
-    read_state,
-    read_values,
-    save_state,
-    state_bytes,
-)
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.federated.wire import RECORD, read_values, save_state, state_bytes
 
-_SESSION = "discreet.session"
 _LOOK_EVERY = 0.5
 
 
 def _flower() -> Any:
     try:
         flwr: Any = import_module("flwr")
-        for part in ("app", "clientapp", "serverapp"):
+        for part in ("app", "serverapp"):
             import_module(f"flwr.{part}")
     except ImportError as fault:
         raise ParameterError("this needs Flower: pip install 'discreet[federated]'.") from fault
     return flwr
-
-
-def make_client_app(
-    load_corpus: Callable[[Any], Any],
-    open_ledger: Callable[[Any, State], Ledger],
-    *,
-    expected: Mapping[str, Any] | None = None,
-    confirm: Callable[[str, int, int], bool] | None = None,
-) -> Any:
-    """Return a ClientApp that answers each round.
-
-    Parameters
-    ----------
-    load_corpus : callable
-        ``load_corpus(context)``: the silo's counts, over the public vocabulary; called once the cost of the round is
-        booked. ``context.node_config`` has what the SuperNode was started with.
-    open_ledger : callable
-        ``open_ledger(context, state)``: the silo's ledger, best kept in a file (:meth:`Ledger.open`).
-    expected : mapping, optional
-        What was agreed, as for :class:`~discreet.federated.Account`. "aggregate" needs it.
-    confirm : callable, optional
-        As for :class:`~discreet.federated.Account`.
-    """
-    flwr = _flower()
-    app = flwr.clientapp.ClientApp()
-    how: dict[str, Any] = {"expected": expected, "confirm": confirm}
-
-    def reply(message: Any, context: Any) -> Any:
-        asked = message.content[RECORD]
-        content = bytes(asked["state"])
-        state = read_state(content)
-        kept = context.state.get(_SESSION)  # Flower keeps one for each run
-        if kept is None:
-            session = Session(Account(int(asked["client"]), open_ledger(context, state), **how))
-        else:
-            value = json.loads(str(kept["session"]))
-            has_file = json.loads(value["account"])["ledger"] is None
-            session = Session.from_json(value, open_ledger(context, state) if has_file else None, **how)
-        try:
-            values = session.answer(content, state, lambda: load_corpus(context))
-        finally:  # what was booked stays booked, whatever happens next
-            context.state[_SESSION] = flwr.app.ConfigRecord({"session": json.dumps(session.to_json())})
-        answer = flwr.app.ConfigRecord({"round": state.round, "values": values})
-        return flwr.app.Message(flwr.app.RecordDict({RECORD: answer}), reply_to=message)
-
-    app.query()(reply)
-    return app
 
 
 def make_server_app(

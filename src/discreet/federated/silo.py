@@ -154,10 +154,10 @@ class Session:
                 self.account.masker = None
         return self._answer
 
-    def to_json(self, *, spent_keys_only: bool = False) -> dict[str, Any]:
-        """Return everything, secrets included; of the keys, on demand, only those whose vector was made."""
+    def to_json(self) -> dict[str, Any]:
+        """Return everything, secrets included; of the keys only those whose vector was made."""
         masker = self.account.masker
-        keys = masker is None or not spent_keys_only or masker._step in _AFTER_VECTOR
+        keys = masker is None or masker._step in _AFTER_VECTOR
         return {
             "account": account_json(self.account, keys=keys),
             "asked": self._asked,
@@ -166,7 +166,7 @@ class Session:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any], ledger: Ledger | None, **how: Any) -> "Session":
+    def from_json(cls, value: Mapping[str, Any], ledger: Ledger, **how: Any) -> "Session":
         """Return what was written; ``ledger`` and ``how`` as for :func:`~discreet.federated.wire.read_account`."""
         session = cls(read_account(value["account"], ledger, **how))
         session._asked, session.ended = str(value["asked"]), bool(value["ended"])
@@ -244,7 +244,7 @@ class Sessions:
         if self._folder is None or not session.paid:
             return
         content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity}
-        content |= session.to_json(spent_keys_only=True)
+        content |= session.to_json()
         try:
             self._write(run, content)
         except OSError as fault:

@@ -205,7 +205,8 @@ def load_state(path: str | Path) -> State:
 def account_json(account: Account, *, keys: bool = True) -> str:
     """Return a client's account as text, for the silo's own storage. Holds keys: keep it as safe as the corpus.
 
-    What the silo expects of the server is not in it: it is given anew. Without ``keys``, those for a sum are left out.
+    Its ledger, and what the silo expects of the server, are not in it: they are given anew. Without ``keys``, those for
+    a sum are left out.
     """
     masker = account.masker if keys else None
     value: dict[str, Any] = {
@@ -216,26 +217,13 @@ def account_json(account: Account, *, keys: bool = True) -> str:
         "corpus": account.corpus_digest,
         "terms": account.terms,
         "masker": None if masker is None else masker.to_json(),
-        "ledger": account.ledger.to_json() if account.ledger.path is None else None,
     }
     return json.dumps(value)
 
 
-def read_account(text: str, ledger: Ledger | None, **how: Any) -> Account:
-    """Return the account; with the ledger given, or the one that was written where it has no file of its own.
-
-    Parameters
-    ----------
-    text : str
-    ledger : Ledger or None
-    **how
-        ``expected`` and ``confirm``, as for :class:`Account`.
-    """
+def read_account(text: str, ledger: Ledger, **how: Any) -> Account:
+    """Return the account, on its ledger; ``how`` are ``expected`` and ``confirm`` of :class:`Account`."""
     value = json.loads(text)
-    if value["ledger"] is not None:
-        ledger = Ledger.from_json(value["ledger"])
-    if ledger is None:
-        raise CorpusError("this account's ledger is kept in a file; open it (Ledger.open) and pass it.")
     account = Account(int(value["client"]), ledger, **how)
     account.rounds = [(int(number), str(what)) for number, what in value["rounds"]]
     if value["served"] is not None:
