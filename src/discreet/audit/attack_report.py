@@ -71,7 +71,8 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import gdp_mu
 
 Coins = Literal["independent", "half", "shared halves", "unknown"]
-_GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
+#: Numbers of guesses that are tried.
+GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
 _FORMAT = "discreet audit 1"
 #: Of the picture.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 470, 68, 16, 14, 56
@@ -146,10 +147,7 @@ class AuditReport:
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return false and true positive rates of every threshold, from (0, 0) to (1, 1)."""
-        order = np.argsort(-self.scores, axis=None, kind="stable")
-        scores, members = self.scores.ravel()[order], self.members.ravel()[order]
-        # One threshold for all documents of equal score: between them no test can choose.
-        last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
+        _, last, members = _sorted(self)
         found = np.cumsum(members)[last]
         wrong = last + 1 - found
         return np.r_[0.0, wrong / wrong[-1]], np.r_[0.0, found / found[-1]]
@@ -355,7 +353,7 @@ class AuditReport:
 
 def _list(n_coins: int) -> list[int]:
     """Return the numbers of guesses to try, which depend on the number of coins alone."""
-    return [r for r in _GUESSES if r <= n_coins]
+    return [r for r in GUESSES if r <= n_coins]
 
 
 def _pairs(
@@ -564,7 +562,10 @@ def bootstrap_intervals(
 
 
 class _Sorted(NamedTuple):
-    """Documents of all targets by falling scores, and the last place of each group of equal ones."""
+    """Documents of all targets by falling scores, and the last place of each group of equal ones.
+
+    All documents of equal score have one threshold: between them no test can choose.
+    """
 
     order: NDArray[np.int64]
     last: NDArray[np.int64]

@@ -77,7 +77,7 @@ from discreet.audit.arguments import (
     check_train,
     check_whole,
 )
-from discreet.audit.attack_report import AuditReport
+from discreet.audit.attack_report import GUESSES, AuditReport
 from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_bound
 from discreet.audit.shadows import Train, statistic
 from discreet.corpus import check_counts
@@ -87,7 +87,6 @@ from discreet.lda import fold_in
 Kind = Literal["rare", "one_topic"]
 # How many times more rare words are in the hat than are drawn from it.
 _CHOICE = 2
-_TRIED = (10, 30, 100, 300, 1000, 3000, 10000)
 
 
 def make_canaries(
@@ -220,24 +219,9 @@ class OneRunReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as values that ``json.dumps`` takes, without scores."""
-        names = [
-            "epsilon_lower_bound",
-            "n_guesses",
-            "n_correct",
-            "n_canaries",
-            "n_members",
-            "kind",
-            "confidence",
-            "delta",
-            "epsilon",
-            "noise",
-            "mu_lower_bound",
-        ]
-        return {
-            **{name: getattr(self, name) for name in names},
-            "tried": [list(pair) for pair in self.tried],
-            "exceeds_promise": self.exceeds_promise(),
-        }
+        figures = {name: value for name, value in vars(self).items() if name not in ("scores", "members")}
+        tried = [list(pair) for pair in self.tried]
+        return {**figures, "tried": tried, "exceeds_promise": self.exceeds_promise()}
 
 
 def one_run_audit(
@@ -408,7 +392,7 @@ def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray
 
 def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:
     if n_guesses is None:
-        return [number for number in _TRIED if number < n_canaries] + [n_canaries]
+        return [number for number in GUESSES if number < n_canaries] + [n_canaries]
     tried = list(n_guesses) if isinstance(n_guesses, Sequence | np.ndarray) else [n_guesses]
     whole = all(isinstance(number, int | np.integer) for number in tried)
     if not tried or not whole or not all(1 <= number <= n_canaries for number in tried):

@@ -212,7 +212,7 @@ def distinguish(
     if half < _FEWEST:
         raise ParameterError(f"an audit needs at least {2 * _FEWEST} runs on each corpus, but got {total}.")
     mu = _judge_mu(scores[0], scores[1], half, confidence)
-    best: DistinguishingReport | None = None
+    reports: list[DistinguishingReport] = []
     for direction, accused, neighbour in (
         ("with", scores[0], scores[1]),
         ("without", -scores[1], -scores[0]),
@@ -222,22 +222,20 @@ def distinguish(
         wrong = int((neighbour[half:] > threshold).sum())
         judged = total - half
         each = 1 - (1 - confidence) / 2
-        report = DistinguishingReport(
-            epsilon_lower_bound(found, wrong, judged, delta=delta, confidence=each),
-            confidence,
-            delta,
-            float(threshold if direction == "with" else -threshold),
-            direction,
-            found / judged,
-            wrong / judged,
-            total,
-            mu,
+        reports.append(
+            DistinguishingReport(
+                epsilon_lower_bound(found, wrong, judged, delta=delta, confidence=each),
+                confidence,
+                delta,
+                float(threshold if direction == "with" else -threshold),
+                direction,
+                found / judged,
+                wrong / judged,
+                total,
+                mu,
+            )
         )
-        if best is None or report.epsilon_lower_bound > best.epsilon_lower_bound:
-            best = report
-    if best is None:  # pragma: no cover
-        raise AssertionError("two directions were tried")
-    return best
+    return max(reports, key=lambda report: report.epsilon_lower_bound)
 
 
 def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDArray[np.float64]:

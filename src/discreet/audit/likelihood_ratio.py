@@ -364,30 +364,14 @@ def lira(
     halves, coins, shadow_seeds, target_seeds = source.spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
 
-    def run(
-        members: NDArray[np.bool_],
-        seeds: np.random.SeedSequence,
-        stage: str,
-        train: Train,
-        settings: str | None,
-    ) -> NDArray[np.float64]:
-        drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
-        more: dict[str, Any] = {
-            "n_jobs": n_jobs,
-            "folder": folder,
-            "settings": settings,
-            "callback": callback,
-            "stage": stage,
-            "kind": statistic,
-        }
-        return train_statistics(train, counts, members, drawn, **more)
+    kept: dict[str, Any] = {"n_jobs": n_jobs, "folder": folder, "callback": callback, "kind": statistic}
 
-    if shadow_train is None:
-        values = run(inside, shadow_seeds, "shadows", train, settings)
-    else:
-        values = run(
-            inside, shadow_seeds, "shadows", shadow_train, settings and f"{settings}, shadows of their own"
-        )
+    def seeds_of(seeds: np.random.SeedSequence, n: int) -> list[int]:
+        return np.random.default_rng(seeds).integers(2**31 - 1, size=n).tolist()
+
+    own = settings if shadow_train is None else settings and f"{settings}, shadows of their own"
+    drawn = seeds_of(shadow_seeds, n_shadows)
+    values = train_statistics(shadow_train or train, counts, inside, drawn, settings=own, **kept)
     drawn_by: Coins = "independent"
     if given is not None:
         found, members, drawn_by = given[0], given[1], "unknown"
@@ -401,7 +385,8 @@ def lira(
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
-        found = run(members, target_seeds, "targets", train, settings)
+        drawn = seeds_of(target_seeds, n_targets)
+        found = train_statistics(train, counts, members, drawn, stage="targets", settings=settings, **kept)
         scores = score(found, values, inside, **how)
     meta: dict[str, Any] = {
         "n_shadows": n_shadows,

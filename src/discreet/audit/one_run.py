@@ -244,55 +244,6 @@ def _mu_bound(n_correct: int, n_guesses: int, missing: float, n_canaries: int) -
     return low
 
 
-def one_run_curve_p_value(
-    n_correct: int,
-    n_guesses: int,
-    trade_off: Callable[[Floats], Floats],
-    *,
-    n_canaries: int | None = None,
-) -> float:
-    """Return how probable so many right guesses are at most, if training keeps to a trade-off curve.
-
-    Parameters
-    ----------
-    n_correct, n_guesses : int
-    trade_off : callable
-        ``trade_off(false_positive_rates) -> false_negative_rates`` for an array of rates: the best that any test of two
-        neighbours can do. Convex, falling, and its own inverse, as a promise for both adding and removing is.
-    n_canaries : int, optional
-        As for :func:`one_run_mu_bound`.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from scipy.stats import norm
-    >>> one_run_curve_p_value(900, 1000, lambda rate: norm.cdf(norm.ppf(1 - rate) - 0.88)) < 0.05
-    True
-    """
-    canaries = n_guesses if n_canaries is None else n_canaries
-    check_guesses(n_correct, n_guesses, canaries)
-
-    def least_false(true: Floats) -> Floats:
-        found = np.asarray(trade_off(1.0 - true), np.float64)
-        if found.shape != true.shape or not ((found >= 0) & (found <= 1)).all():
-            raise ParameterError("trade_off must return one rate from 0 to 1 for each rate it is given.")
-        return found
-
-    low, high = 0.0, 1.0
-    for _ in range(_ROUNDS):
-        chances = np.linspace(low, high, _SIDE)
-        needed = _least_total(n_correct, n_guesses, canaries, chances, least_false)
-        possible = int((needed <= 1.0 + _ROUNDING).sum())  # needed grows with the chance
-        if possible == _SIDE:
-            return high
-        low, high = float(chances[possible - 1]), float(chances[possible])
-    return high
-
-
 def _least_total(
     n_correct: int, n_guesses: int, n_canaries: int, chance: Floats, least_false: Callable[[Floats], Floats]
 ) -> Floats:
