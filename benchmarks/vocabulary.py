@@ -9,16 +9,20 @@ import argparse
 import csv
 import gzip
 import json
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "manzonelli2024"))
+from printed_words import choose, count_in_text_order
+
 from discreet import Corpus, PrivacyError, PrivateCountVectorizer
 from discreet.corpus import Tokenizer
 
 METHODS = {
-    "greedy, published": {"method": "greedy", "threshold": "published"},
+    "greedy, published": None,
     "greedy": {"method": "greedy"},
     "weighted_gaussian": {"method": "weighted_gaussian"},
     "sips": {"method": "sips"},
@@ -32,18 +36,20 @@ EPSILONS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 def measure(texts, corpus, how, epsilon, delta, seeds, tokens, cap=100):
     """Mean number of words, share of the tokens they cover, and CPU seconds of one fit."""
-    # The published order of ties is that of the text, so that row starts from the texts.
-    source = texts if "threshold" in how else corpus
-    options = tokens if "threshold" in how else {}
+    if how is None:
+        as_written = count_in_text_order(texts, Tokenizer(**tokens))
     totals = dict(zip(corpus.vocabulary, np.asarray(corpus.counts.sum(axis=0)).ravel(), strict=True))
     sizes, shares = [], []
     start = time.process_time()
     for seed in range(seeds):
-        chooser = PrivateCountVectorizer(
-            epsilon=epsilon, delta=delta, max_words_per_unit=cap, random_state=seed, **how, **options
-        )
         try:
-            words = list(chooser.fit(source).vocabulary_)
+            if how is None:
+                words, _ = choose(*as_written, epsilon, delta, max_words=cap, seed=seed)
+            else:
+                chooser = PrivateCountVectorizer(
+                    epsilon=epsilon, delta=delta, max_words_per_unit=cap, random_state=seed, **how
+                )
+                words = list(chooser.fit(corpus).vocabulary_)
         except PrivacyError:  # no word was chosen
             words = []
         sizes.append(len(words))

@@ -30,15 +30,6 @@ def test_a_vectorizer_tells_of_texts_read_and_of_the_choice():
     assert heard == [("counting words", 3, 3)]
 
 
-def test_published_order_tells_of_texts_too():
-    heard, callback = listener()
-    choose = PrivateCountVectorizer(
-        epsilon=2.0, method="greedy", threshold="published", random_state=0, callback=callback
-    )
-    choose.fit(TEXTS)
-    assert ("counting words", 2400, 2400) in heard
-
-
 def test_a_score_tells_of_itself():
     counts = PrivateCountVectorizer(epsilon=2.0, random_state=0).fit_transform(TEXTS)
     release = PrivateLDA(2, epsilon=4.0, random_state=0).fit(counts).release_

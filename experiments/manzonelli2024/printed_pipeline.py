@@ -2,12 +2,12 @@
 
     python experiments/manzonelli2024/printed_pipeline.py     # printed_coherence.csv, printed_attack.csv and a picture
 
-The vocabulary is GW with the published threshold and delta = 1e-5 (eps1), as
-``PrivateCountVectorizer(threshold="published")`` has it; the model has 5 topics: variational Bayes without
-privacy (figure 4) or Zhu et al. (figures 5 and 6; eps2; :func:`printed_gibbs.zhu_lda`, 100 sweeps, both priors
-1 / K), with noise on all counts once, or in each draw, as in the code that the authors released. Coherence is
-UMass over the ten first words, mean of ten runs. Zhu's sampler promises nothing: its last counts are exact. The
-attack is ``lira`` on 64 shadows, by someone who knows the target's vocabulary; ten targets.
+The vocabulary is GW with the published threshold and delta = 1e-5 (eps1; :mod:`printed_words`); the model has 5
+topics: variational Bayes without privacy (figure 4) or Zhu et al. (figures 5 and 6; eps2;
+:func:`printed_gibbs.zhu_lda`, 100 sweeps, both priors 1 / K), with noise on all counts once, or in each draw, as in
+the code that the authors released. Coherence is UMass over the ten first words, mean of ten runs. Zhu's sampler
+promises nothing: its last counts are exact. The attack is ``lira`` on 64 shadows, by someone who knows the target's
+vocabulary; ten targets.
 """
 
 import itertools
@@ -24,8 +24,8 @@ from pipeline import COHERENCE_TABLE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
 from printed_gibbs import zhu_lda
+from printed_words import choose
 
-from discreet import Corpus, PrivateCountVectorizer
 from discreet.audit import AuditReport, likelihood_ratio_scores
 from discreet.audit.shadows import draw_halves, train_statistics
 from discreet.evaluate import coherence_npmi, coherence_umass
@@ -53,11 +53,8 @@ N_SHADOWS, TARGETS = 64, 10
 
 def columns(counts, words, epsilon, seed):
     """Choose words as printed; return their columns."""
-    chosen = PrivateCountVectorizer(
-        epsilon=epsilon, delta=DELTA, method="greedy", threshold="published", random_state=seed
-    ).fit(Corpus(counts, words))
     place = {word: j for j, word in enumerate(words)}
-    return np.array([place[word] for word in chosen.get_feature_names_out()])
+    return np.array([place[word] for word in choose(counts, words, epsilon, DELTA, seed=seed)[0]])
 
 
 def model(noise, epsilon):

@@ -188,7 +188,7 @@ def test_the_command_makes_the_same_release(tmp_path, capsys):
         HybridGibbsLDA(2, epsilon=8.0, n_sweeps=2),
         HybridGibbsLDA(2, epsilon_noise=1.0, n_sweeps=2),
         PrivateCountVectorizer(epsilon=1.5),
-        PrivateCountVectorizer(epsilon=1.5, method="greedy", threshold="published"),
+        PrivateCountVectorizer(epsilon=1.5, method="greedy"),
         PrivateCountVectorizer(epsilon=1.5, method="sips"),
     ],
     ids=lambda model: f"{type(model).__name__}",

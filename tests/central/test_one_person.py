@@ -14,8 +14,7 @@ from tests.naive.corpus import same_person
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
 from discreet._base.persons import number_persons
 from discreet.central.sums.units import count_sum, group_units, unigram_sum
-from discreet.central.vocabulary.gaussian_choice import even_weights
-from discreet.central.vocabulary.greedy import fill_greedily
+from discreet.central.vocabulary.methods import even_weights, fill_greedily
 from discreet.central.vocabulary.units import count_documents, rank_words, sum_even_weights
 from discreet.corpus import Tokenizer
 from discreet.errors import CorpusError

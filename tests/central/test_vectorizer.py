@@ -1,9 +1,7 @@
 """PrivateCountVectorizer in use: scikit-learn's manners, the ledger, golden numbers, hostile input."""
 
 import contextlib
-import gzip
 import inspect
-import json
 import math
 import os
 import pickle
@@ -18,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from tests.marks import quick
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
@@ -96,7 +93,6 @@ def test_constructor_checks_nothing_and_fit_checks_everything_at_once():
         max_words_per_unit=0,
         privacy_unit="word",
         ngram_range=(2, 1),
-        threshold="low",
         max_words=0,
         random_state=-1,
         n_jobs=0,
@@ -111,7 +107,6 @@ def test_constructor_checks_nothing_and_fit_checks_everything_at_once():
         "max_words_per_unit",
         "privacy_unit",
         "ngram_range",
-        "threshold",
         "max_words must",
         "random_state",
         "n_jobs",
@@ -136,7 +131,6 @@ def test_constructor_checks_nothing_and_fit_checks_everything_at_once():
         ({"method": None}, ParameterError),
         ({"max_words_per_unit": 2.5}, ParameterError),
         ({"max_words_per_unit": 10**9}, ParameterError),
-        ({"threshold": "published", "method": "sips"}, ParameterError),
         ({"token_pattern": "("}, ParameterError),
         ({"stop_words": 3}, ParameterError),
         ({"random_state": np.random.default_rng(0)}, ParameterError),
@@ -394,18 +388,6 @@ def test_ledger_of_another_promise_is_refused():
             PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
 
 
-def test_the_published_threshold_is_marked_and_booked_as_what_it_is():
-    greedy = {"epsilon": 1.0, "delta": 1e-5, "method": "greedy"}
-    corrected = PrivateCountVectorizer(**greedy, random_state=0).fit(TEXTS)
-    published = PrivateCountVectorizer(**greedy, threshold="published", random_state=0).fit(TEXTS)
-    assert "published" not in str(corrected.ledger_.entries)
-    assert "published threshold, for reproduction only" in str(published.ledger_.entries)
-    assert published.ledger_.guarantee().delta == pytest.approx(2e-5 * (1 + 99 * math.exp(-1.0)))
-    tight = Ledger(1.0, 1e-5)
-    with pytest.raises(BudgetExceeded):
-        PrivateCountVectorizer(**greedy, threshold="published", ledger=tight).fit(TEXTS)
-
-
 def test_a_seed_is_told_to_the_ledger():
     seeded = PrivateCountVectorizer(epsilon=1.0, random_state=7).fit(TEXTS)
     assert "reproducible, not for release" in str(seeded.ledger_.entries)
@@ -484,38 +466,6 @@ def test_nothing_private_stays_on_the_estimator():
     ours = PrivateCountVectorizer(epsilon=1.0, delta=1e-6, random_state=0).fit([*TEXTS, canary])
     assert set(state(ours)) == {"vocabulary_", "word_weights_", "ledger_", "word_origin_"}
     assert canary.encode() not in pickle.dumps((ours.vocabulary_, ours.word_weights_, ours.ledger_.to_json()))
-
-
-# ---- golden numbers
-
-
-@pytest.fixture(scope="module")
-def tweets(shared_data):
-    with gzip.open(shared_data / "tweetrumors" / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line)["text"] for line in lines]
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "golden"), quick([(1, 119), (2, 302), (3, 463), (5, 737), (10, 1159), (20, 1634)], (3, 463))
-)
-def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
-    assert len(tweets) == 5698
-    sizes = [
-        len(
-            PrivateCountVectorizer(
-                epsilon=epsilon,
-                delta=1e-5,
-                method="greedy",
-                threshold="published",
-                token_pattern=r"\S+",
-                random_state=seed,
-            )
-            .fit(tweets)
-            .vocabulary_
-        )
-        for seed in range(10)
-    ]
-    assert np.mean(sizes) == pytest.approx(golden, rel=0.02)
 
 
 def test_every_method_is_named_where_none_of_that_name_is():

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tests.naive.vocabulary import covered_share
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
-from discreet.central.vocabulary.gaussian_choice import SHARE, coverage_sum, release_coverage
+from discreet.central.vocabulary.methods import SHARE, coverage_sum, release_coverage
 from discreet.central.vocabulary.vectorizer import METHODS, make_method
 from discreet.corpus import write_shards
 from discreet.corpus.vocabulary import Coverage, WordOrigin
@@ -77,7 +77,7 @@ def test_the_released_share_is_near_the_true_one(name, by_person):
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_the_choice_books_what_it_did_and_uses_no_more_than_that(name):
-    method = make_method(name, 1.0, 1e-7, 100, "document", False)
+    method = make_method(name, 1.0, 1e-7, 100, "document")
     whole = replace(method, coverage_share=Fraction(0))
     assert method.event() == whole.event()
     ledger = Ledger(2.0, 1e-6)
@@ -136,7 +136,7 @@ def test_what_a_file_says_of_it_is_checked():
 def test_the_deviation_told_is_that_of_the_noise():
     counts, _, chosen = random_corpus(0)
     counts = sp.vstack([counts] * 100).tocsr()
-    method = make_method("weighted_gaussian", 1.0, 1e-7, 100, "document", False)
+    method = make_method("weighted_gaussian", 1.0, 1e-7, 100, "document")
     names = tuple(map(str, range(9)))
     words = (names, tuple(name for name, taken in zip(names, chosen, strict=True) if taken))
     ledger, shares, told = Ledger(np.inf, 1e-6), [], []

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.vocabulary import even, gaussian_leak
 
-from discreet.central.vocabulary.gaussian_choice import GaussianChoice, even_weights
-from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
+from discreet.central.vocabulary.methods import GaussianChoice, even_weights, gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import UnitWords, sum_even_weights
 from discreet.privacy.mechanism import noise_of_share
 

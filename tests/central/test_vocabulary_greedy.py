@@ -1,15 +1,28 @@
 """The greedy choice: its weights, its sensitivity over all small corpora, its exact privacy."""
 
+import gzip
+import importlib.util
 import itertools
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive.vocabulary import fill, laplace_leak, laplace_tail
+from tests.marks import quick
+from tests.naive.vocabulary import fill, laplace_leak, laplace_tail, preferences
 
-from discreet.central.vocabulary.greedy import Greedy, fill_greedily
-from discreet.central.vocabulary.thresholds import on_lattice
+from discreet import Ledger
+from discreet.central.vocabulary.methods import Greedy, fill_greedily, on_lattice
+from discreet.central.vocabulary.units import secret_order
+from discreet.corpus import Tokenizer
+from discreet.errors import BudgetExceeded
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "manzonelli2024" / "printed_words.py"
+spec = importlib.util.spec_from_file_location("printed_words", SCRIPT)
+printed = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(printed)
 
 
 def packed(units):
@@ -105,7 +118,7 @@ def test_kernel_is_its_twin_and_neighbours_move_it_by_the_budget(units, data, bu
 def test_golden_thresholds():
     assert Greedy(1.0, 1e-5, 9).threshold == pytest.approx(13.19, abs=0.005)
     assert Greedy(1.0, 1e-5, 100).threshold == pytest.approx(15.44, abs=0.005)
-    assert Greedy(1.0, 1e-5, 9, published=True).threshold == pytest.approx(1 + np.log(1 / 2e-5))
+    assert printed.PrintedGreedy(1.0, 1e-5, 9).threshold == pytest.approx(1 + np.log(1 / 2e-5))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1.0, 3.0, 20.0, 300.0])
@@ -127,15 +140,45 @@ def test_a_unit_of_private_words_leaks_with_at_most_delta(epsilon, delta, cap):
 
 def test_the_published_threshold_leaks_37_times_delta():
     delta, cap = 1e-5, 100
-    config = Greedy(1.0, delta, cap, published=True)
+    config = printed.PrintedGreedy(1.0, delta, cap)
     threshold = on_lattice(config.threshold, 14)
     leaks = [float(laplace_leak([2**14] + [0] * (t - 1), threshold, 1.0, 14)) for t in range(1, cap + 1)]
     assert leaks[0] <= delta
     assert all(leak > delta for leak in leaks[1:])
     assert leaks[-1] / delta == pytest.approx(37.4, abs=0.3)
     # What is booked is what it has, so the ledger stays true.
-    booked = delta * (1 + (cap - 1) * np.exp(-1.0))
-    assert leaks[-1] <= booked
+    assert leaks[-1] <= delta * (1 + (cap - 1) * np.exp(-1.0)) == pytest.approx(config.leak)
+    _, ledger = printed.choose(*printed.count_in_text_order(["a b"] * 40, str.split), 1.0, delta, seed=0)
+    assert ledger.guarantee().delta == pytest.approx(2 * config.leak)
+    with pytest.raises(BudgetExceeded):
+        Ledger(1.0, delta).reserve(config.event(), "words")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text("abcdefgh", max_size=9), max_size=10))
+def test_the_published_order_of_ties_is_that_of_the_text(documents):
+    counts, words = printed.count_in_text_order(documents, list)
+    units = printed.ranked_as_written(counts, secret_order(words, b"key"))
+    found = [
+        [words[word] for word in units.words[start:stop]] for start, stop in itertools.pairwise(units.indptr)
+    ]
+    assert sorted(found) == sorted(preferences(document) for document in documents)
+
+
+@pytest.fixture(scope="module")
+def tweets(shared_data):
+    with gzip.open(shared_data / "tweetrumors" / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    assert len(texts) == 5698
+    return printed.count_in_text_order(texts, Tokenizer(token_pattern=r"\S+"))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "golden"), quick([(1, 119), (2, 302), (3, 463), (5, 737), (10, 1159), (20, 1634)], (3, 463))
+)
+def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
+    sizes = [len(printed.choose(*tweets, epsilon, 1e-5, seed=seed)[0]) for seed in range(10)]
+    assert np.mean(sizes) == pytest.approx(golden, rel=0.02)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 6])
@@ -189,7 +232,7 @@ def test_released_sets_of_all_small_corpora_keep_the_promise():
     for delta in (0.3, 0.01):
         config = Greedy(0.5, delta, 3)
         assert 0.5 * delta < worst_excess(config, corpora) <= delta * (1 + 1e-12)
-        published = Greedy(0.5, delta, 3, published=True)
+        published = printed.PrintedGreedy(0.5, delta, 3)
         assert worst_excess(published, corpora) > 1.5 * delta
 
 

@@ -14,14 +14,12 @@ LETTERS = tuple("abcdefgh")
 texts = st.lists(st.text("abcdefgh", max_size=9).map(list), max_size=10)
 
 
-def counted(documents, *, as_written=False):
-    """Rows in the order of the alphabet, or as written."""
+def counted(documents):
     words = tuple(sorted({word for document in documents for word in document}))
     column = {word: i for i, word in enumerate(words)}
     indptr, indices, data = [0], [], []
     for document in documents:
-        distinct = list(dict.fromkeys(document))
-        for word in distinct if as_written else sorted(distinct):
+        for word in sorted(set(document)):
             indices.append(column[word])
             data.append(document.count(word))
         indptr.append(len(indices))
@@ -34,11 +32,11 @@ def spelled(units, words):
     return [[words[word] for word in units.words[start:stop]] for start, stop in cuts]
 
 
-def ranked(documents, persons=None, *, key=KEY, as_written=False):
-    counts, words = counted(documents, as_written=as_written)
+def ranked(documents, persons=None, *, key=KEY):
+    counts, words = counted(documents)
     order = secret_order(words, key)
     named = None if persons is None else np.array(persons, np.int64)
-    return spelled(rank_words(counts, named, order, ties_as_written=as_written), words)
+    return spelled(rank_words(counts, named, order), words)
 
 
 @settings(max_examples=150, deadline=None)
@@ -50,8 +48,6 @@ def test_ranks_are_those_of_the_twin(documents, data):
     number = dict(zip(LETTERS, secret_order(LETTERS, KEY).tolist(), strict=True))
     units = units_of(documents, persons)
     assert sorted(ranked(documents, persons)) == sorted(preferences(unit, number) for unit in units)
-    written = ranked(documents, persons, as_written=True)
-    assert sorted(written) == sorted(preferences(unit) for unit in units)
 
 
 @settings(max_examples=100, deadline=None)

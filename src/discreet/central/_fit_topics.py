@@ -25,7 +25,7 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
-from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice
+from discreet.central.vocabulary.methods import SHARE, GaussianChoice
 from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import Corpus, Tokenizer

@@ -1,6 +1,6 @@
 r"""What a fit of these texts would do, for whoever holds them: exact, so private, and nothing is spent.
 
-Words: a word of weight w, the sum of what units give it (:mod:`~discreet.central.vocabulary.gaussian_choice`), is
+Words: a word of weight w, the sum of what units give it (:mod:`~discreet.central.vocabulary.methods`), is
 chosen with probability :math:`\Phi((w - \rho) / \sigma)`; their sum, at most ``max_words``, is how many to expect.
 What is learned of them is the forecast (:mod:`discreet.central.forecast`) of the exact number of units. No promise
 covers any of it: it is shown to nobody but the holder, and no release has it.
@@ -16,7 +16,7 @@ from discreet._base.arrays import Csr
 from discreet.central._fit_topics import bookings
 from discreet.central.base import PrivateTopicModel
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
-from discreet.central.vocabulary.gaussian_choice import even_weights
+from discreet.central.vocabulary.methods import even_weights
 from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
 from discreet.corpus import Corpus

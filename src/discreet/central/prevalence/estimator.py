@@ -51,7 +51,7 @@ from discreet.central.prevalence.labelled import (
     settled_labels,
 )
 from discreet.central.sums.units import faults_of_shards
-from discreet.central.vocabulary.gaussian_choice import GaussianChoice
+from discreet.central.vocabulary.methods import GaussianChoice
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine

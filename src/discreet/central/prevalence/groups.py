@@ -16,7 +16,7 @@ Guarantee
 ---------
 *Unit, neighbours*: a document, which has one name, or a person, of whose names the m most used count
 (``max_groups_per_unit``); added or removed. *Released*: the names above the threshold. *Sensitivity*: that of
-:mod:`discreet.central.vocabulary.gaussian_choice`, whose proof holds word for word with "name" for "word": a unit's
+:mod:`discreet.central.vocabulary.methods`, whose proof holds word for word with "name" for "word": a unit's
 names are a function of that unit alone. *Event*: Gaussian noise, and the chance that a name which nobody else has
 passes, set at a tenth of the run's delta. Sums in the chosen groups are a second Gaussian release: whatever names were
 chosen, a unit's vector has norm at most :math:`\sqrt{1 + c^2}` (:mod:`discreet.central.prevalence.labelled`), and the
@@ -37,7 +37,7 @@ import numpy as np
 
 from discreet._base.arrays import as_texts
 from discreet._base.validate import is_whole, kind_of, shown
-from discreet.central.vocabulary.gaussian_choice import GaussianChoice
+from discreet.central.vocabulary.methods import GaussianChoice
 from discreet.central.vocabulary.units import secret_order
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting.curves import sort_events

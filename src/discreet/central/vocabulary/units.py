@@ -14,11 +14,10 @@ a secret key and from the letters of the words.
 
 Units may lie in shards. A shard holds whole units, and what a unit gives depends on that unit, on public settings, on
 words released before and on the secret order of words, which is drawn for the run and tells nothing of any unit. The
-sum over shards is the sum over units, in integers: the guarantee is that of ``gaussian_choice``. Weights are positive,
+sum over shards is the sum over units, in integers: the guarantee is that of the Gaussian methods. Weights are positive,
 so a word has a sum above zero where a unit holds it among those that count, and only there.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -35,7 +34,7 @@ from discreet._base.progress import Callback, watched
 from discreet._base.threads import pieces, share_out
 from discreet._base.validate import collect, kind_of
 from discreet.corpus import Corpus, Tokenizer, load_vocabulary
-from discreet.corpus.counting import count_texts, only_texts
+from discreet.corpus.counting import count_texts
 from discreet.corpus.letters import Breaks
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -100,7 +99,6 @@ def count_documents(
     persons: Any = None,
     vocabulary: tuple[str, ...] | None = None,
     *,
-    in_text_order: bool = False,
     callback: Callback | None = None,
 ) -> Documents:
     """Count the words of texts, or take those of a corpus.
@@ -115,8 +113,6 @@ def count_documents(
         Person of each text; by default those of the corpus.
     vocabulary : tuple of str, optional
         Count these words only of texts, columns in this order. None: all words, columns in sorted order for texts.
-    in_text_order : bool, default False
-        Entries of a row stand in the order in which the text uses the words.
     callback : callable, optional
         ``callback("counting words", done, total)`` now and then, in texts.
 
@@ -131,10 +127,7 @@ def count_documents(
         kept = kept.to_corpus() if isinstance(kept, ShardedCorpus) else kept
         whose = check_persons(kept, persons, kept.n_documents)
         return Documents(kept.counts, kept.vocabulary, whose, kept.labels, kept.index, kept.cut)
-    if in_text_order:
-        counts, words = _count_in_text_order(watched(callback, "counting words", X), tokenizer)
-    else:
-        counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
+    counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
     numbers = check_persons(X, persons, len(counts.indptr) - 1)
     return Documents(counts, words, numbers, None, index_of(X), tokenizer.settings())
 
@@ -232,20 +225,6 @@ def is_writable(word: str) -> bool:
     return bool(word)
 
 
-def _count_in_text_order(texts: Iterable[Any], tokenizer: Tokenizer) -> tuple[sp.csr_matrix, tuple[str, ...]]:
-    number: dict[str, int] = {}
-    indices: list[int] = []
-    data: list[int] = []
-    indptr = [0]
-    for text in only_texts(texts):
-        counted = Counter(tokenizer(text))  # keeps the order of first use
-        indices.extend(number.setdefault(word, len(number)) for word in counted)
-        data.extend(counted.values())
-        indptr.append(len(indices))
-    arrays = (np.array(data, np.int32), np.array(indices, np.int64), np.array(indptr, np.int64))
-    return sp.csr_matrix(arrays, shape=(len(indptr) - 1, len(number))), tuple(number)
-
-
 #: Counts above this are ranked as if they were this: a document of two thousand million times one word.
 _LARGEST = 2**31 - 1
 
@@ -286,7 +265,6 @@ def rank_words(
     persons: NDArray[Any] | None,
     order: NDArray[np.uint64],
     *,
-    ties_as_written: bool = False,
     n_threads: int = 1,
 ) -> UnitWords:
     """Join the documents of each unit, sort its words, most used first, and sort the units.
@@ -300,8 +278,6 @@ def rank_words(
     order : array of shape (n_words,), uint64
         Secret number of each word. Breaks ties, smallest first (equal numbers fall back to the order of the
         columns), and gives the units their order.
-    ties_as_written : bool, default False
-        Break ties by the order in which the unit's entries stand in ``counts``, as a text gives them.
     n_threads : int, default 1
         The result does not depend on it.
 
@@ -311,7 +287,7 @@ def rank_words(
         A unit without words is kept, empty.
     """
     if persons is not None:
-        counts = _joined_as_written(counts, persons) if ties_as_written else _joined(counts, persons)
+        counts = _joined(counts, persons)
     indptr = counts.indptr.astype(np.int64)
     by_number = np.argsort(order, kind="stable").astype(np.int64)
     rank = np.empty(len(order), np.int64)
@@ -322,14 +298,14 @@ def rank_words(
     starts = np.zeros(n_units + 1, np.int64)
     ranges = pieces(indptr, n_threads)
     share_out(
-        lambda piece: _hash_units(*piece, indptr, counts.indices, counts.data, order, held), ranges, n_threads
+        lambda piece: hash_units(*piece, indptr, counts.indices, counts.data, order, held), ranges, n_threads
     )
     # Units that hold the same are interchangeable: any order of them gives the same result.
     sequence = np.argsort(held, kind="stable")
     np.cumsum(np.diff(indptr)[sequence], out=starts[1:])
     target = np.empty(n_units, np.int64)
     target[sequence] = starts[:-1]
-    tables = (rank, by_number, target, ties_as_written, words)
+    tables = (rank, by_number, target, words)
     share_out(
         lambda piece: _sort_words(*piece, indptr, counts.indices, counts.data, *tables), ranges, n_threads
     )
@@ -345,7 +321,7 @@ def _mixed(x: Any) -> Any:
 
 
 @kernel()
-def _hash_units(
+def hash_units(
     first: int,
     last: int,
     indptr: NDArray[np.int64],
@@ -372,7 +348,6 @@ def _sort_words(
     rank: NDArray[np.int64],
     by_number: NDArray[np.int64],
     target: NDArray[np.int64],
-    ties_as_written: bool,
     words: NDArray[np.int64],
 ) -> None:
     """Sort each unit's words and put them at the unit's place: keys have the count above, the tie below."""
@@ -380,13 +355,11 @@ def _sort_words(
         start, n = indptr[unit], indptr[unit + 1] - indptr[unit]
         keys = np.empty(n, np.int64)
         for i in range(n):
-            tie = np.int64(i) if ties_as_written else rank[indices[start + i]]
             rarity = np.int64(_LARGEST) - min(np.int64(data[start + i]), np.int64(_LARGEST))
-            keys[i] = (rarity << np.int64(32)) | tie
+            keys[i] = (rarity << np.int64(32)) | rank[indices[start + i]]
         keys.sort()
         for i in range(n):
-            tie = keys[i] & np.int64(0xFFFFFFFF)
-            words[target[unit] + i] = indices[start + tie] if ties_as_written else by_number[tie]
+            words[target[unit] + i] = by_number[keys[i] & np.int64(0xFFFFFFFF)]
 
 
 def _joined(counts: sp.csr_matrix, persons: NDArray[Any]) -> Any:
@@ -394,25 +367,6 @@ def _joined(counts: sp.csr_matrix, persons: NDArray[Any]) -> Any:
     named, unit_of_row = np.unique(persons, return_inverse=True)
     rows = (np.ones(len(unit_of_row), np.int64), (unit_of_row, np.arange(len(unit_of_row))))
     return sp.csr_matrix(rows, shape=(len(named), len(unit_of_row))) @ counts.astype(np.int64)
-
-
-def _joined_as_written(counts: sp.csr_matrix, persons: NDArray[Any]) -> sp.csr_matrix:
-    """Add up the documents of each person; words stand in the order of their first use."""
-    named, unit_of_row = np.unique(persons, return_inverse=True)
-    unit = np.repeat(unit_of_row, np.diff(counts.indptr))
-    word, count = counts.indices.astype(np.int64), counts.data.astype(np.int64)
-    by_word = np.lexsort((word, unit))  # stable: the first of equal words is the first used
-    unit, word, count = unit[by_word], word[by_word], count[by_word]
-    new = np.ones(len(unit), np.bool_)
-    new[1:] = (unit[1:] != unit[:-1]) | (word[1:] != word[:-1])
-    firsts = np.flatnonzero(new)
-    if len(firsts):
-        count = np.add.reduceat(count, firsts)
-    unit, word, place = unit[firsts], word[firsts], by_word[firsts]
-    written = np.lexsort((place, unit))
-    ends = np.r_[0, np.cumsum(np.bincount(unit, minlength=len(named)))]
-    shape = (len(named), int(word.max(initial=-1)) + 1)
-    return sp.csr_matrix((count[written], word[written], ends), shape=shape)
 
 
 def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None = None) -> UnitWords:

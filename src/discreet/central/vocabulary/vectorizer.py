@@ -1,10 +1,10 @@
 r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under differential privacy.
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
-chooses the words with one of three methods (see ``greedy``, and ``gaussian_choice`` for "weighted_gaussian" and
-"sips", with their guarantees) and books what that costs *before* it counts the texts (a list is looked at before,
-whether there are blanks between words: :mod:`discreet.corpus.letters`); ``transform`` counts. Counts are exact,
-and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
+chooses the words with one of three methods (:mod:`discreet.central.vocabulary.methods`, with their guarantees) and
+books what that costs *before* it counts the texts (a list is looked at before, whether there are blanks between words:
+:mod:`discreet.corpus.letters`); ``transform`` counts. Counts are exact, and as private as the texts: released are the
+words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
 
@@ -44,9 +44,7 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.central.sums.units import faults_of_shards
-from discreet.central.vocabulary.gaussian_choice import SHARE, GaussianChoice, release_coverage
-from discreet.central.vocabulary.greedy import Greedy
-from discreet.central.vocabulary.thresholds import published_leak
+from discreet.central.vocabulary.methods import SHARE, GaussianChoice, Greedy, release_coverage
 from discreet.central.vocabulary.units import (
     Choice,
     Documents,
@@ -83,11 +81,11 @@ _FOR_NOW = ".chosen-"
 
 
 def make_method(
-    name: str, epsilon: float, delta: float, max_words: int, privacy_unit: str, published: bool
+    name: str, epsilon: float, delta: float, max_words: int, privacy_unit: str
 ) -> Greedy | GaussianChoice:
-    """Return a method by its name; ``published`` is for "greedy" only."""
+    """Return a method by its name."""
     if name == "greedy":
-        return Greedy(epsilon, delta, max_words, privacy_unit, published=published)
+        return Greedy(epsilon, delta, max_words, privacy_unit)
     return GaussianChoice(epsilon, delta, max_words, privacy_unit, SHARE, METHODS[name])
 
 
@@ -114,10 +112,6 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
     tokenizer : Tokenizer or callable on one text, optional
         A Tokenizer in place of these five; a callable returns the words of a text, and must look at no other.
-    threshold : {"corrected", "published"}, default "corrected"
-        For ``method="greedy"``. ``"published"`` reproduces Carvalho et al. 2022, threshold and order of
-        ties, and is too low for units with several words that nobody else has: the delta booked is the one
-        it really has, and the ledger says so.
     max_words : int, optional
         Keep only this many words, those with the largest noisy weights (a function of what is released:
         free).
@@ -175,7 +169,6 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         method=choice(*METHODS),
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
         max_words=optional(whole()),
-        threshold=choice("corrected", "published"),
         words_are_public=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
@@ -199,7 +192,6 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         lowercase: bool = True,
         tokenizer: Any = None,
         phrases: Any = None,
-        threshold: str = "corrected",
         max_words: int | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -220,7 +212,6 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.lowercase = lowercase
         self.tokenizer = tokenizer
         self.phrases = phrases
-        self.threshold = threshold
         self.max_words = max_words
         self.ledger = ledger
         self.random_state = random_state
@@ -322,33 +313,21 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return None if self.vocabulary is not None else self._plan().event
 
     def _plan(self) -> Plan:
-        most, published = int(self.max_words_per_unit), self.threshold == "published"
-        method = make_method(
-            self.method, float(self.epsilon), float(self._delta()), most, self.privacy_unit, published
-        )
+        most, delta = int(self.max_words_per_unit), float(self._delta())
+        method = make_method(self.method, float(self.epsilon), delta, most, self.privacy_unit)
         return Plan(method.event(), method)
 
     def _tokenizer(self) -> Tokenizer:
         return choose_tokenizer(**{name: getattr(self, name) for name in WORD_SETTINGS})
 
     def _promised(self, plan: Plan) -> tuple[float, float]:
-        delta = self._delta()
-        if self.threshold == "published":
-            delta = published_leak(self.epsilon, delta, self.max_words_per_unit)
-        return self.epsilon, delta
+        return self.epsilon, self._delta()
 
     def _purpose(self) -> tuple[str, list[str]]:
-        remarks = [self.method, f"at most {self.max_words_per_unit} words for each {self._called}"]
-        if self.threshold == "published":
-            remarks.append("published threshold, for reproduction only")
-        return "vocabulary", remarks
+        return "vocabulary", [self.method, f"at most {self.max_words_per_unit} words for each {self._called}"]
 
     def _faults(self) -> list[DiscreetError]:
         faults = super()._faults()
-        if self.threshold == "published" and self.method != "greedy":
-            faults.append(
-                ParameterError(Parameter("threshold"), '="published" is a variant of method="greedy" only.')
-            )
         if self.vocabulary is not None and not self.words_are_public:
             faults.append(
                 PrivacyError(
@@ -369,7 +348,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         delta = self._promised(plan)[1]
         if (
             self.method == "greedy"
-        ):  # whose threshold takes all of delta: as much again is left for what is trained
+        ):  # whose threshold takes all of it: as much again is left for what is trained
             delta = min(2 * delta, (1 + delta) / 2)
         return Ledger(math.inf, delta, privacy_unit=self.privacy_unit)
 
@@ -413,13 +392,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             read, found, units = None, X.vocabulary, words_in_shards(X, key, self.engine, self.n_jobs)
             texts: Any = units
         else:
-            published, told = self.threshold == "published", self.callback
-            cut = self._tokenizer()
-            read = count_documents(X, cut, persons, in_text_order=published, callback=told)
+            read = count_documents(X, self._tokenizer(), persons, callback=self.callback)
             people = read.persons if self.privacy_unit == "person" else None
             found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
             n_threads = count_threads(self.n_jobs)
-            units = rank_words(read.counts, people, order, ties_as_written=published, n_threads=n_threads)
+            units = rank_words(read.counts, people, order, n_threads=n_threads)
         self._notice(booking, X if read is None else read.counts)
         with telling(self.callback, "choosing words"):
             choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)

@@ -10,7 +10,7 @@ import typer
 from discreet.cli.options import Delta, Epsilon
 
 if TYPE_CHECKING:
-    from discreet.central.vocabulary.gaussian_choice import GaussianChoice
+    from discreet.central.vocabulary.methods import GaussianChoice
 
 
 def budget(
