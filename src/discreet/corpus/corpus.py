@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -68,6 +69,7 @@ def _corpus_html(corpus: Corpus) -> str:
     return facts_html("Corpus", facts)
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Corpus(_NoArray):
     """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
 
@@ -102,7 +104,13 @@ class Corpus(_NoArray):
     unit : {"document", "person"}
         "person" where it is known whose the documents are.
     index : pandas.Index or None
-        Of the frame or series that it was made of.
+        Of the frame or series that it was made of: persons and labels with another one are refused.
+    cut : mapping
+        How its texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known.
+    fields : tuple of str
+        Names of the fields or columns of the file that its texts were read from.
+    n_skipped : int
+        How many documents without text, or without a person, were left out when it was read.
     n_documents, n_words, n_tokens, n_units : int
         ``n_units`` is the number of persons, or of documents where there are no persons.
 
@@ -112,17 +120,15 @@ class Corpus(_NoArray):
         Where the parts do not fit together, or persons or labels have another index; names the row or column.
     """
 
-    __slots__ = (
-        "_counts",
-        "_cut",
-        "_fields",
-        "_index",
-        "_labels",
-        "_n_skipped",
-        "_origin",
-        "_persons",
-        "_vocabulary",
-    )
+    counts: Csr
+    vocabulary: tuple[str, ...]
+    persons: NDArray[np.int64] | None
+    labels: NDArray[Any] | None
+    index: Any
+    word_origin: WordOrigin
+    cut: Mapping[str, Any]
+    fields: tuple[str, ...]
+    n_skipped: int
 
     def __init__(
         self,
@@ -133,32 +139,38 @@ class Corpus(_NoArray):
         *,
         words_are_public: bool = False,
     ) -> None:
-        self._counts = canonical_counts(counts)
+        canonical = canonical_counts(counts)
         if isinstance(vocabulary, str):
             raise CorpusError(
                 "the vocabulary must be a sequence of words, got one str; load_vocabulary reads a file."
             )
-        self._vocabulary = check_words(vocabulary, "vocabulary: word")
-        n_words = self._counts.shape[1]
-        if len(self._vocabulary) != n_words:
+        words = check_words(vocabulary, "vocabulary: word")
+        n_documents, n_words = canonical.shape
+        if len(words) != n_words:
             raise CorpusError(
-                f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
+                f"the vocabulary has {len(words)} words, but the counts have {n_words} columns; "
                 "give the vocabulary the counts were made with."
             )
-        self._say(counts, persons, labels)
-        self._n_skipped = 0
-        self._fields: tuple[str, ...] = ()
-        self._cut: Mapping[str, Any] = {}
-        self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
+        self._set(
+            counts=canonical,
+            vocabulary=words,
+            persons=check_persons(counts, persons, n_documents),
+            labels=check_labels(counts, labels, n_documents),
+            index=index_of(counts),
+            word_origin=given_words(counts, words, words_are_public, "Corpus").origin,
+            cut={},
+            fields=(),
+            n_skipped=0,
+        )
 
-    def _say(self, rows: Any, persons: Any, labels: Any) -> None:
-        """Keep what is said of each row, and which row of a frame it was."""
-        self._persons = check_persons(rows, persons, self.n_documents)
-        self._labels = check_labels(rows, labels, self.n_documents)
-        self._index: Any = index_of(rows)
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-    def _set_origin(self, origin: WordOrigin) -> None:
-        self._origin = origin
+    def _with(self, **changes: Any) -> Corpus:
+        corpus = object.__new__(Corpus)
+        corpus._set(**{field.name: getattr(self, field.name) for field in fields(self)} | changes)
+        return corpus
 
     @classmethod
     def from_texts(
@@ -199,8 +211,8 @@ class Corpus(_NoArray):
         listed = listed_words(vocabulary, words_are_public)
         cut = choose_tokenizer(tokenizer)
         corpus = cls(*count_texts(texts, cut, listed))
-        corpus._say(texts, persons, labels)
-        return corpus._counted(listed, words_are_public, "from_texts", cut.settings())
+        origin = _origin_of_texts(listed, words_are_public, "from_texts")
+        return corpus._told(texts, persons, labels, origin, cut.settings())
 
     @classmethod
     def from_tokens(
@@ -235,58 +247,33 @@ class Corpus(_NoArray):
 
         listed = listed_words(vocabulary, words_are_public)
         corpus = cls(*count_tokens(documents, Tokenizer(), listed))
-        corpus._say(documents, persons, labels)
-        return corpus._counted(listed, words_are_public, "from_tokens", {})
+        origin = _origin_of_texts(listed, words_are_public, "from_tokens")
+        return corpus._told(documents, persons, labels, origin, {})
 
-    def _counted(self, listed: Any, public: bool, where: str, cut: Mapping[str, Any]) -> Corpus:
-        said = WordOrigin.public(f"words_are_public=True in Corpus.{where}") if public else FROM_TEXT
-        corpus = self.with_word_origin(said) if public or listed is None else self
-        return corpus.read_as(cut=cut)
-
-    @property
-    def counts(self) -> Csr:
-        """Counts of shape (n_documents, n_words), canonical CSR, int32."""
-        return self._counts
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The word of each column."""
-        return self._vocabulary
-
-    @property
-    def persons(self) -> NDArray[np.int64] | None:
-        """Whose document each row is, or None."""
-        return self._persons
+    def _told(self, rows: Any, persons: Any, labels: Any, origin: WordOrigin, cut: Mapping[str, Any]) -> Corpus:
+        """Return this with what is said of each row, and with which row of a frame it was."""
+        return self._with(
+            persons=check_persons(rows, persons, self.n_documents),
+            labels=check_labels(rows, labels, self.n_documents),
+            index=index_of(rows),
+            word_origin=origin,
+            cut=cut,
+        )
 
     @property
     def unit(self) -> str:
         """Whose presence a promise about this corpus hides: "person" where it is known whose the documents are."""
-        return "document" if self._persons is None else "person"
-
-    @property
-    def labels(self) -> NDArray[Any] | None:
-        """The label of each document, or None."""
-        return self._labels
-
-    @property
-    def index(self) -> Any:
-        """Which row of a frame each document was, or None: persons and labels with another index are refused."""
-        return self._index
-
-    @property
-    def word_origin(self) -> WordOrigin:
-        """Where the words come from, who says so, and which private choices their columns went through."""
-        return self._origin
+        return "document" if self.persons is None else "person"
 
     @property
     def words_are_public(self) -> bool:
         """Whether somebody said that the list of words is the same whatever the texts say."""
-        return self._origin.is_public
+        return self.word_origin.is_public
 
     @property
     def ledger(self) -> Any:
         """The ledger on which the choice of the columns is booked, where it is at hand."""
-        return self._origin.ledger
+        return self.word_origin.ledger
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -296,30 +283,30 @@ class Corpus(_NoArray):
     @property
     def n_documents(self) -> int:
         """Number of documents, empty ones too."""
-        return int(self._counts.shape[0])
+        return int(self.counts.shape[0])
 
     @property
     def n_words(self) -> int:
         """Number of words of the vocabulary."""
-        return int(self._counts.shape[1])
+        return int(self.counts.shape[1])
 
     @property
     def n_tokens(self) -> int:
         """Sum of all counts."""
-        return int(self._counts.data.sum(dtype=np.int64))
+        return int(self.counts.data.sum(dtype=np.int64))
 
     @property
     def n_units(self) -> int:
         """Number of persons, or of documents where there are no persons."""
-        return self.n_documents if self._persons is None else len(np.unique(self._persons))
+        return self.n_documents if self.persons is None else len(np.unique(self.persons))
 
     def __len__(self) -> int:
         return self.n_documents
 
     def __repr__(self) -> str:
-        persons = "no persons" if self._persons is None else f"{self.n_units} persons"
-        kind = {"public": "public", "chosen": "privately chosen"}.get(self._origin.kind, "private")
-        labels = "" if self._labels is None else ", labels"
+        persons = "no persons" if self.persons is None else f"{self.n_units} persons"
+        kind = {"public": "public", "chosen": "privately chosen"}.get(self.word_origin.kind, "private")
+        labels = "" if self.labels is None else ", labels"
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
         return f"Corpus({sizes}, {persons}{labels})"
 
@@ -350,13 +337,15 @@ class Corpus(_NoArray):
             raise CorpusError("rows must be a one-dimensional array of int, or a mask.")
         if chosen.size and not -self.n_documents <= int(chosen.min()) <= int(chosen.max()) < self.n_documents:
             raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
-        return self._with(
-            self._counts[chosen], *(None if part is None else part[chosen] for part in self._rows())
+        persons, labels, index = (
+            None if part is None else part[chosen] for part in (self.persons, self.labels, self.index)
         )
+        counts = canonical_counts(self.counts[chosen])
+        return self._with(counts=counts, persons=persons, labels=labels, index=index)
 
     def without_persons(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
-        return self._with(self._counts, None, self._labels, self._index)
+        return self._with(persons=None)
 
     def read_as(
         self,
@@ -366,28 +355,9 @@ class Corpus(_NoArray):
         fields: Sequence[str] | None = None,
         index: Any = None,
     ) -> Corpus:
-        """Return the same corpus, which knows more of how it was read: see the properties of these names."""
-        corpus = self.with_word_origin(self._origin)
-        corpus._index = self._index if index is None else index
-        corpus._n_skipped = self._n_skipped if n_skipped is None else n_skipped
-        corpus._cut = self._cut if cut is None else cut
-        corpus._fields = self._fields if fields is None else tuple(fields)
-        return corpus
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the fields or columns of the file that its texts were read from."""
-        return self._fields
-
-    @property
-    def cut(self) -> Mapping[str, Any]:
-        """How its texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known."""
-        return self._cut
-
-    @property
-    def n_skipped(self) -> int:
-        """How many documents without text, or without a person, were left out when this was read."""
-        return self._n_skipped
+        """Return the same corpus, which knows more of how it was read: see the attributes of these names."""
+        said = {"n_skipped": n_skipped, "cut": cut, "fields": fields and tuple(fields), "index": index}
+        return self._with(**{name: value for name, value in said.items() if value is not None})
 
     def with_word_origin(self, origin: WordOrigin) -> Corpus:
         """Return the same corpus with another statement of where its words come from.
@@ -395,21 +365,8 @@ class Corpus(_NoArray):
         Private choices that its columns went through stay, beside those of ``origin``. ``CorpusError`` where ``origin``
         says that the columns are numbered, and they have words.
         """
-        origin.check_words(self._vocabulary)
-        corpus = self._with(self._counts, *self._rows())
-        corpus._set_origin(origin.after(self._origin.choices))
-        corpus._n_skipped = self._n_skipped
-        corpus._fields = self._fields
-        return corpus
-
-    def _rows(self) -> tuple[Any, Any, Any]:
-        return self._persons, self._labels, self._index
-
-    def _with(self, counts: Csr, persons: Any, labels: Any, index: Any) -> Corpus:
-        corpus = Corpus(counts, self._vocabulary, persons, labels)
-        corpus._cut, corpus._index = self._cut, index
-        corpus._set_origin(self._origin)
-        return corpus
+        origin.check_words(self.vocabulary)
+        return self._with(word_origin=origin.after(self.word_origin.choices))
 
     def restrict(self, words: WordList, *, words_are_public: bool = False) -> Corpus:
         """Keep only some words, as columns in the order given; a word never counted is an empty column.
@@ -429,22 +386,22 @@ class Corpus(_NoArray):
             Every document is kept, also where no word of it is.
         """
         kept = load_vocabulary(words)
-        column = {word: i for i, word in enumerate(self._vocabulary)}
+        column = {word: i for i, word in enumerate(self.vocabulary)}
         found = np.array([column.get(word, -1) for word in kept], np.int64)
         target = np.full(self.n_words + 1, -1, np.int64)
         target[found[found >= 0]] = np.flatnonzero(found >= 0)
-        moved = target[self._counts.indices]
+        moved = target[self.counts.indices]
         stays = moved >= 0
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self._counts.indptr]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self.counts.indptr]
         size = (self.n_documents, len(kept))
-        counts = sp.csr_matrix((self._counts.data[stays], moved[stays], ends), shape=size)
-        corpus = Corpus(counts, kept, self._persons, self._labels).read_as(cut=self._cut, index=self._index)
+        counts = sp.csr_matrix((self.counts.data[stays], moved[stays], ends), shape=size)
+        corpus = self._with(counts=canonical_counts(counts), vocabulary=kept, word_origin=UNKNOWN)
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
-        origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)
+        origin = self.word_origin if kept == self.vocabulary else UNKNOWN.after(self.word_origin.choices)
         if words_are_public and not origin.is_public:
             origin = origin.public_by("words_are_public=True in Corpus.restrict")
-        return corpus.with_word_origin(origin)
+        return corpus._with(word_origin=origin)
 
     def split(
         self,
@@ -472,6 +429,12 @@ class Corpus(_NoArray):
         """
         train, test = split_rows(self, test_size, train_size, random_state, by)
         return self.take(train), self.take(test)
+
+
+def _origin_of_texts(listed: Any, public: bool, where: str) -> WordOrigin:
+    if public:
+        return WordOrigin.public(f"words_are_public=True in Corpus.{where}")
+    return FROM_TEXT if listed is None else UNKNOWN
 
 
 def split_rows(
