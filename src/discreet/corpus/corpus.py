@@ -250,7 +250,9 @@ class Corpus(_NoArray):
         origin = _origin_of_texts(listed, words_are_public, "from_tokens")
         return corpus._told(documents, persons, labels, origin, {})
 
-    def _told(self, rows: Any, persons: Any, labels: Any, origin: WordOrigin, cut: Mapping[str, Any]) -> Corpus:
+    def _told(
+        self, rows: Any, persons: Any, labels: Any, origin: WordOrigin, cut: Mapping[str, Any]
+    ) -> Corpus:
         """Return this with what is said of each row, and with which row of a frame it was."""
         return self._with(
             persons=check_persons(rows, persons, self.n_documents),
