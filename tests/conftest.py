@@ -5,6 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from discreet.release import private_estimator
+
+
+@pytest.fixture(autouse=True)
+def no_text_was_fitted():
+    """Forget the ledgers of texts: each test is a process of its own, and no fit adds up those of other tests."""
+    private_estimator._ledgers.clear()
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

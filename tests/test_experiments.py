@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.integration
+
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 #: Measured anew on each machine.
 TIMES = {"cpu", "cpu_seconds"}

@@ -8,6 +8,8 @@ import pytest
 from tests.published import BY_SHADOWS, BY_TOPICS, EPSILON, FOUR_ATTACKS, POSTER, TOKENS
 from tests.test_tables import csv, shows
 
+pytestmark = pytest.mark.integration
+
 PAGE = Path(__file__).parents[1] / "docs" / "research" / "figures.md"
 INF = float("inf")
 

@@ -12,6 +12,8 @@ from tests.published import BY_SHADOWS, BY_TOPICS, FOUR_ATTACKS, POSTER
 
 from discreet.privacy import gdp_mu
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"-?(?:\d[\d,]*)?\.?\d+")
 
