@@ -390,7 +390,7 @@ def test_silos_beside_the_poster():
     cells = []
     for row in rows:
         shown = dict(zip(head, row, strict=True))
-        line, told = shown["line"].strip("`"), shown["epsilon told"]
+        line, told = shown["line"].strip("`"), shown["epsilon stated"]
         name = line.partition("`")[0]
         where = {"corpus": corpus, "line": names.get(line, name)}
         if told:

@@ -179,7 +179,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns.
 
-        Where the cost is booked, because they were chosen privately, what can do without is not refused.
+        Where words were chosen privately, their cost is booked: then only what a fit cannot do without is refused.
         """
         return None
 

@@ -353,7 +353,7 @@
 
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
   // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
-  // its first report, so that there is no second one. name: a text, what a document is called, whatever it says by now.
+  // its first report, so that there is no second one. name: a text; it stays when the document is edited.
   // Answers about whole documents need one. Reports of bits of unnamed documents with the same words are one report, and
   // show whoever collects that they are alike: give names, or a prefix of its own to each document.
   // mostEpsilon: what an answer about a whole document may lose; by default what a report of bits does. 20 at most.

@@ -49,7 +49,7 @@ def answer(
     name: Annotated[
         str | None,
         typer.Option(
-            help="Field that names each document, whatever it says by now. Needed: but the text files "
+            help="Field that names each document; the name stays when the text is edited. Needed: but the text files "
             "of a folder are named by their path in it."
         ),
     ] = None,
