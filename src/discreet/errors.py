@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 __all__ = [
     "BudgetExceeded",
     "CorpusError",
+    "CorpusWarning",
     "DiscreetError",
     "EngineError",
     "LargeDeltaWarning",
@@ -101,6 +102,13 @@ class EngineError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release cannot be written, or a file that should hold one cannot be trusted."""
+
+
+class CorpusWarning(UserWarning):
+    """What whoever holds the texts should know before anything is spent on them. Private: it tells of the exact texts.
+
+    ``warnings.simplefilter("error", CorpusWarning)`` stops there.
+    """
 
 
 class LargeDeltaWarning(UserWarning):

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from discreet import PrivateCountVectorizer
-from discreet.central._fit_topics import bookings, estimators
+from discreet.central._fit_topics import estimators
+from discreet.central.preview import bookings
 from discreet.cli.app import run
 from discreet.errors import PrivacyError
 

@@ -29,7 +29,7 @@ def test_what_was_booked_is_said(notes, tmp_path, monkeypatch, capsys):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.central._fit_topics.count_booked", interrupted)  # after the booking
+    monkeypatch.setattr("discreet.central._fit_topics.fit_booked", interrupted)  # after the bookings
     assert fit(notes, "--ledger", book) == 130
     said = capsys.readouterr().err
     assert "interrupted: no result was written." in said

@@ -2,7 +2,8 @@ r"""The whole way from private texts to a release, in one call, on one budget: w
 
 Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, the shares of
 topics in groups what their estimator says, and the topics the largest epsilon with which all together cost what was
-asked for. All are booked at once, before a text is read.
+asked for. All are booked before a text is told to anybody: words first, and where these show that the topics cannot be
+learned, nothing else; with shares or sampled training, whose costs add up worse one by one, all at once.
 """
 
 import copy
@@ -23,9 +24,9 @@ from discreet.central.prevalence.estimator import (
     shares_booked,
 )
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
+from discreet.central.preview import left_for_topics, warn_of
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
-from discreet.central.vocabulary.methods import SHARE, GaussianChoice
 from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import Corpus, Tokenizer
@@ -34,8 +35,6 @@ from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choo
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
-from discreet.privacy.accounting.calibration import solve
-from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name
 from discreet.release.private_estimator import (
@@ -44,6 +43,7 @@ from discreet.release.private_estimator import (
     faults_of_call,
     faults_of_estimator,
     ledger_of_choices,
+    spent_and_left,
 )
 from discreet.release.release import Release
 
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 #: Of the run's delta: the chance that a word which only one unit has is chosen.
 _DELTA_OF_WORDS = 0.1
-_SAMPLED_TOLERANCE = 1e-3
 #: What promises hardly anything, of how many texts ever.
 LARGEST_EPSILON, _LARGEST_DELTA = 20.0, 0.01
 #: What is said of texts that are counts by now.
@@ -114,9 +113,10 @@ def fit_topics(
     Parameters
     ----------
     texts_or_corpus : iterable of str, path, data frame, Corpus or ShardedCorpus
-        Texts are read once. A path is that of any file or folder that :func:`~discreet.corpus.read_corpus` reads; a
-        frame is one of pandas, polars or pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were
-        chosen privately before, is used as it is.
+        Texts are read once; a list before anything is booked, so that faults in it cost nothing. A path is that of any
+        file or folder that :func:`~discreet.corpus.read_corpus` reads; a frame is one of pandas, polars or
+        pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were chosen privately before, is used as
+        it is.
     epsilon, delta : float, delta 1e-6 by default
         Privacy loss of the whole run, and what is allowed beyond exp(epsilon). ``epsilon = inf`` is the
         non-private twin.
@@ -172,11 +172,20 @@ def fit_topics(
     Raises
     ------
     ParameterError, PrivacyError
-        Before a text is read or anything booked, naming all parameters that are out of range.
+        Before anything is booked, naming all parameters that are out of range. Once words are chosen, where they are
+        none or cannot tell the topics apart: says what was spent, which is what the words cost.
     BudgetExceeded
-        Where the ledger has less left. Nothing is read or booked.
+        Where the ledger has less left. Nothing is booked.
     CorpusError
-        Where the texts are not what was expected. If that is found while they are read, the cost stays booked.
+        Where the texts are not what was expected. Nothing is booked, unless they come from an iterator: then the cost
+        stays booked.
+
+    Warns
+    -----
+    CorpusWarning
+        Before anything is booked, of texts that are held: they are in another language than the stop words, or the
+        topics cannot be learned from so few. It is exact, so as private as they are.
+        ``warnings.simplefilter("error", CorpusWarning)`` stops there.
 
     Notes
     -----
@@ -261,16 +270,28 @@ def fit_topics(
         by = check_labels(prevalence, texts_or_corpus, by)
     if isinstance(texts_or_corpus, Corpus):
         texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
-    own = theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name)
-    topics.ledger = words.ledger = book = ledger or own
     known = vocabulary is None and (
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
     )
     chosen = [] if known or vocabulary is not None else [words]
-    refuse_too_few(topics, max_words if chosen else None)
     where = [] if prevalence is None else [prevalence]
+    # What words show may then decide that no topics are booked.
+    in_turn = bool(chosen) and not where and isinstance(topics, PrivateLDA) and math.isfinite(epsilon)
+    share = 0.0 if in_turn else None  # nothing but Gaussian noise follows
+    own = theirs or Ledger(
+        epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name, failure_share=share
+    )
+    topics.ledger = words.ledger = book = ledger or own
+    refuse_too_few(topics, max_words if chosen else None)
+    if isinstance(texts_or_corpus, list | tuple) and chosen:
+        cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
+        texts_or_corpus, persons = Corpus.from_texts(texts_or_corpus, tokenizer=cut, persons=persons), None
+        words.set_params(**_CUT_ALREADY)
+    if isinstance(texts_or_corpus, Corpus):
+        warn_of(texts_or_corpus, words, topics, book.called)
+    alone = book if in_turn else None
     if chosen or where:
-        topics.epsilon = _left_for_topics([*chosen, *where], topics)
+        topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
     if known and not where:
         release = topics.fit(texts_or_corpus, persons=persons).release_
     else:
@@ -282,11 +303,15 @@ def fit_topics(
         if not chosen:
             names = carried(texts_or_corpus, "vocabulary") if known else tuple(words.vocabulary_)
             public = read_public(topics, names)
-        other = None if where else partial(_events_at, chosen, topics, epsilon)
-        booked = book_together(book, *chosen, topics, *where, at_epsilon=other)
+        at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
+        now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
+        booked = book_together(book, *now, at_epsilon=at, then=then)
         counts: Any = texts_or_corpus
         if chosen:
             counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
+            if in_turn:
+                refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
+                booked += book_together(book, topics)
             public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
             counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
@@ -402,27 +427,6 @@ def _faults_of_size(epsilon: Any, delta: Any, large_epsilon: Any, large_delta: A
     return faults
 
 
-def bookings(
-    words: PrivateCountVectorizer, topics: PrivateTopicModel
-) -> tuple[list["Event"], GaussianChoice]:
-    """Return what :func:`fit_topics` would book for private words and topics, and how the words would be chosen.
-
-    Returns
-    -------
-    events : list of event
-        Of the words, and of the topics.
-    method : GaussianChoice
-        It must choose the words. Its ``group_failure(size)`` bounds the probability that a word is listed which only so
-        many units of one person hold.
-    """
-    topics.epsilon = _left_for_topics([words], topics)
-    event = words.planned_event()
-    assert event is not None  # a public vocabulary takes another way
-    most, unit = words.max_words_per_unit, words.privacy_unit
-    method = GaussianChoice(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
-    return [event, topics.planned_event()], method
-
-
 def _chosen_before(corpus: Any) -> bool:
     """Whether the words of a corpus were chosen privately already, and are booked on the ledger that it carries."""
     origin = carried(corpus, "word_origin")
@@ -449,28 +453,16 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
 
 
 def _events_at(
-    chosen: Sequence[PrivateEstimator], topics: PrivateTopicModel, asked: float, epsilon: float
+    chosen: Sequence[PrivateEstimator],
+    topics: PrivateTopicModel,
+    asked: float,
+    book: Ledger | None,
+    epsilon: float,
 ) -> list["Event"]:
     """Return the events of words and topics if another epsilon was asked for in all."""
     words, model = [copy.copy(one) for one in chosen], copy.copy(topics)
     for one in words:
         one.epsilon *= epsilon / asked
     model.epsilon = epsilon
-    model.epsilon = _left_for_topics(words, model) if words else epsilon
+    model.epsilon = left_for_topics(words, model, book) if words else epsilon
     return [one.planned_event() for one in (*words, model)]
-
-
-def _left_for_topics(others: Sequence[PrivateEstimator], topics: PrivateTopicModel) -> float:
-    """Return the largest epsilon of the topics with which all cost what the topics were to cost alone."""
-    epsilon, delta = topics.epsilon, topics.delta
-    planned = [other.planned_event() for other in others]
-    if math.isinf(epsilon):
-        return epsilon
-    if isinstance(topics, PrivateLDA):
-        return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
-
-    def excess(fall: float) -> float:
-        topics.epsilon = epsilon * math.exp(-fall)
-        return math.log(composed_epsilon([*planned, topics.planned_event()], delta).epsilon / epsilon)
-
-    return epsilon * math.exp(-solve(excess, 0.2, tolerance=_SAMPLED_TOLERANCE))

@@ -172,8 +172,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             *faults_of_shards(X, persons, getattr(self, "engine", None)),
         ]
 
-    def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
-        """Say where so few words cannot tell the topics apart."""
+    def _faults_of_words(self, n_words: int, spent: str = "") -> list[DiscreetError]:
+        """Say where so few words cannot tell the topics apart, and what was spent."""
         return []
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
@@ -267,10 +267,10 @@ def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None, *, book
     return model._read_public(words, booked=booked)  # pyright: ignore[reportPrivateUsage]
 
 
-def refuse_too_few(model: PrivateTopicModel, n_words: int | None) -> None:
+def refuse_too_few(model: PrivateTopicModel, n_words: int | None, *spent: str) -> None:
     """Refuse topics that so many words cannot tell apart; their number, or the most there can be, is public."""
     if n_words is not None:
-        refuse(model._faults_of_words(n_words))  # pyright: ignore[reportPrivateUsage]
+        refuse(model._faults_of_words(n_words, *spent))  # pyright: ignore[reportPrivateUsage]
 
 
 def fit_booked(

@@ -6,28 +6,40 @@ What is learned of them is the forecast (:mod:`discreet.central.forecast`) of th
 covers any of it: it is shown to nobody but the holder, and no release has it.
 """
 
+import copy
 import math
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from discreet._base.arrays import Csr
-from discreet.central._fit_topics import bookings
 from discreet.central.base import PrivateTopicModel
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
-from discreet.central.vocabulary.methods import even_weights
+from discreet.central.private_lda import PrivateLDA
+from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
 from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.stop_words import language_shares
+from discreet.errors import CorpusWarning, Parameter, ParameterError, Part, Proposal
+from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.totals import composed_epsilon
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import large_delta, plural
+from discreet.release.private_estimator import PrivateEstimator
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 #: Where so much of the text stands on the list of a language, it is written in it.
-_WRITTEN = 0.1
+_WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
 #: Of texts without any of a language's stop words, as they are where its list is in use.
 _SHOWN_LANGUAGES = 2
+_SAMPLED_TOLERANCE = 1e-3
 
 
 class Preview(NamedTuple):
@@ -58,33 +70,35 @@ class Preview(NamedTuple):
     forecast: Learnability
     delta: str | None
 
-    @property
-    def warnings(self) -> list[str]:
-        """What would make the fit hopeless, a sentence each, with what would help."""
-        told: list[str] = []
+    def faults(self) -> list[tuple[str, ParameterError]]:
+        """Return what would make the fit hopeless, with what would help, and the parameter that each is about."""
+        told: list[tuple[str, ParameterError]] = []
         for language, share in self.languages:
             if share >= _WRITTEN:
-                told.append(
+                said = (
                     f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
-                    f"words, which is not in use; they would fill the topics. Leave them out: --stop-words {language}."
+                    "words, which is not in use; they would fill the topics. Leave them out: "
                 )
+                told.append(("stop_words", ParameterError(said, Proposal("stop_words", language), ".")))
         topics, words = self.forecast.n_topics, round(self.n_words)
         if topics > 1 and words < WORDS_A_TOPIC * topics:
             most = words // WORDS_A_TOPIC
-            fewer = f"ask for at most {most} topics, or " if most > 1 else ""
-            told.append(
-                f"About {words} words cannot tell {topics} topics apart: {fewer}let more words be chosen, by a larger "
-                "epsilon, more texts or a public list of words."
-            )
+            ask: list[Part] = ["ask for at most ", Proposal("n_topics", most), ", or "] if most > 1 else []
+            more = "let more words be chosen, by a larger epsilon, more texts or a public list of words."
+            said = f"About {words} words cannot tell {topics} topics apart: "
+            told.append(("n_topics", ParameterError(said, *ask, more)))
         if self.forecast.difficulty > HOPELESS:
-            told.append(
+            said = (
                 "The topics would be noise, and nothing would be trained: ask for fewer topics, spend a larger "
                 "epsilon, or bring topics of public text and release their shares alone."
             )
-        return told + ([] if self.delta is None else [f"delta {self.delta}"])
+            told.append(("n_topics", ParameterError(said)))
+        if self.delta is not None:
+            told.append(("delta", ParameterError(Parameter("delta"), f" {self.delta}")))
+        return told
 
-    def in_words(self) -> list[str]:
-        """Return what is to be known, a line each, warnings last."""
+    def in_words(self, name: Callable[[Parameter | Proposal], str]) -> list[str]:
+        """Return what is to be known, a line each, warnings last; ``name`` says how parameters are called."""
         whose = f"{self.n_documents:,} documents"
         if self.called != "document":
             whose += f" of {self.n_units:,} {plural(self.called)}, at most {self.most_documents:,} of one"
@@ -94,7 +108,7 @@ class Preview(NamedTuple):
         if spoken:
             lines.append(f"Of the words that count, on lists of stop words that are not in use: {spoken}.")
         lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
-        return lines + [f"Warning: {said}" for said in self.warnings]
+        return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
 
 
 def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> Preview:
@@ -140,11 +154,71 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
         1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
         called,
         expected,
-        language_shares(corpus.vocabulary, tokens)[:_SHOWN_LANGUAGES],
+        language_shares(corpus.vocabulary, tokens, _WORDS_OF_A_LANGUAGE)[:_SHOWN_LANGUAGES],
         forecast,
         large_delta(topics.delta, n_units, called),
     )
 
 
+def warn_of(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> None:
+    """Warn whoever holds the texts, before anything is spent; not of what it was told to go on with."""
+    go_on = {
+        "n_topics": getattr(topics, "allow_unlearnable", True),
+        "delta": getattr(topics, "allow_large_delta", False),
+    }
+    if math.isinf(topics.epsilon):
+        go_on = dict.fromkeys(go_on, True)
+    for about, fault in preview(corpus, words, copy.copy(topics), called).faults():
+        if not go_on.get(about, False):
+            said = f"Before anything is spent, and for you alone, because it is exact: {fault}"
+            warnings.warn(said, CorpusWarning, stacklevel=3)
+
+
 def _empty(counts: Csr) -> int:
     return int((np.diff(counts.indptr) == 0).sum())
+
+
+def bookings(
+    words: PrivateCountVectorizer, topics: PrivateTopicModel
+) -> tuple[list["Event"], GaussianChoice]:
+    """Return what :func:`fit_topics` would book for private words and topics, and how the words would be chosen.
+
+    Returns
+    -------
+    events : list of event
+        Of the words, and of the topics.
+    method : GaussianChoice
+        It must choose the words. Its ``group_failure(size)`` bounds the probability that a word is listed which only so
+        many units of one person hold.
+    """
+    topics.epsilon = left_for_topics([words], topics)
+    event = words.planned_event()
+    assert event is not None  # a public vocabulary takes another way
+    most, unit = words.max_words_per_unit, words.privacy_unit
+    method = GaussianChoice(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
+    return [event, topics.planned_event()], method
+
+
+def left_for_topics(
+    others: Sequence[PrivateEstimator], topics: PrivateTopicModel, book: Ledger | None = None
+) -> float:
+    """Return the largest epsilon of the topics with which all cost what the topics were to cost alone.
+
+    With ``book`` they are booked there after the others; otherwise together with them.
+    """
+    epsilon, delta = topics.epsilon, topics.delta
+    planned = [other.planned_event() for other in others]
+    if math.isinf(epsilon):
+        return epsilon
+    if book is not None:
+        # The first booking of a ledger may set some of delta aside for failures of later ones.
+        share = 0.0 if book.entries else book.failure_share
+        return Ledger(epsilon, delta, failure_share=share).remaining(*planned).epsilon
+    if isinstance(topics, PrivateLDA):
+        return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
+
+    def excess(fall: float) -> float:
+        topics.epsilon = epsilon * math.exp(-fall)
+        return math.log(composed_epsilon([*planned, topics.planned_event()], delta).epsilon / epsilon)
+
+    return epsilon * math.exp(-solve(excess, 0.2, tolerance=_SAMPLED_TOLERANCE))

@@ -219,15 +219,17 @@ class PrivateLDA(PrivateTopicModel):
         said = f"{least_of_all}{forecast.in_words()} Nothing was booked; "
         return [ParameterError(said, advice, " goes on all the same.")]
 
-    def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
+    def _faults_of_words(self, n_words: int, spent: str = "Nothing was booked") -> list[DiscreetError]:
         few = self.n_topics > 1 and n_words < self.n_topics * WORDS_A_TOPIC
         if self.allow_unlearnable or math.isinf(self.epsilon) or not few:
             return []
         most = n_words // WORDS_A_TOPIC
-        ask = f"ask for at most {most} topics, or for more words" if most > 1 else "topics need more words"
-        said = f"{n_words} words cannot tell {self.n_topics} topics apart, whatever the noise: {ask}."
-        advice = Proposal("allow_unlearnable", True)
-        return [ParameterError(f"{said} Nothing was booked; ", advice, " goes on all the same.")]
+        words = "1 word" if n_words == 1 else f"{n_words} words"
+        said = f"{words} cannot tell {self.n_topics} topics apart, whatever the noise: "
+        ask = ["ask for at most ", Proposal("n_topics", most), ", or for more words"]
+        go_on = Proposal("allow_unlearnable", True)
+        told = [said, *(ask if most > 1 else ["topics need more words"]), f". {spent}; "]
+        return [ParameterError(*told, go_on, " goes on all the same.")]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
         given = self.word_vectors

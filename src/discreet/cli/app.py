@@ -16,6 +16,7 @@ from discreet._version import __version__
 from discreet.cli.ledgers import after_interruption, close_ledgers, written_elsewhere
 from discreet.cli.options import READ
 from discreet.errors import (
+    CorpusWarning,
     DiscreetError,
     LargeDeltaWarning,
     Parameter,
@@ -62,6 +63,7 @@ _OF_PERSONS = frozenset({"check", "choose-topics", "convert", "evaluate", "fit",
 
 #: Shown as one line, whatever filters are set.
 _WARNINGS = (
+    CorpusWarning,
     LargeDeltaWarning,
     SeparateBudgetsWarning,
     WeakForecastWarning,

@@ -98,7 +98,7 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     return StopWords(frozenset(words), tuple(told))
 
 
-def language_shares(words: Sequence[str], tokens: Any) -> tuple[tuple[str, float], ...]:
+def language_shares(words: Sequence[str], tokens: Any, least: int = 1) -> tuple[tuple[str, float], ...]:
     """Return the share of a text that stands on the list of each language, the largest first, from 1 % on. Private.
 
     Parameters
@@ -107,10 +107,13 @@ def language_shares(words: Sequence[str], tokens: Any) -> tuple[tuple[str, float
         The words that count: what is left out because it is on a list that is in use is on no other here.
     tokens : array of shape (n_words,)
         How often each stands in the texts.
+    least : int, default 1
+        Different words of a list that the texts must have: one alone may be a word of another language, too.
     """
     total = max(float(sum(tokens)), 1.0)
     used = {word: float(count) for word, count in zip(words, tokens, strict=True)}
-    shares = [(name, sum(used.get(word, 0.0) for word in set(_of_language(name))) / total) for name in _NAMES]
+    found = {name: [used[word] for word in set(_of_language(name)) if used.get(word)] for name in _NAMES}
+    shares = [(name, sum(counts) / total) for name, counts in found.items() if len(counts) >= least]
     return tuple(sorted((one for one in shares if one[1] >= 0.01), key=lambda one: (-one[1], one[0])))
 
 

@@ -475,10 +475,21 @@ def book_together(
     ledger: Ledger,
     *estimators: PrivateEstimator,
     at_epsilon: EventsAt | None = None,
+    then: PrivateEstimator | None = None,
 ) -> list[Booking]:
-    """Book what several estimators plan at once, all or none, priced together."""
+    """Book what several estimators plan at once, all or none, priced together; what comes ``then`` must fit, too."""
     plans = [estimator._plan() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
     purposes = [estimator._entry() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
     parts = [(plan.event, purpose) for plan, purpose in zip(plans, purposes, strict=True)]
-    reservations = ledger.plan(parts, at_epsilon=at_epsilon)
+    last = [] if then is None else [(then.planned_event(), then._entry())]  # pyright: ignore[reportPrivateUsage]
+    reservations = ledger.plan(parts, at_epsilon=at_epsilon, then=last)
     return [Booking(ledger, *booked) for booked in zip(plans, reservations, strict=True)]
+
+
+def spent_and_left(ledger: Ledger) -> str:
+    """Say what a fit that stops has spent, and what is left for another."""
+    spent = round_up(ledger.spent().epsilon)
+    if math.isinf(ledger.epsilon):
+        return f"Epsilon {spent} is spent."
+    left = f"{ledger.remaining().epsilon:.3g}"
+    return f"Of epsilon {ledger.epsilon:g}, {spent} is spent, and about {left} is left for another fit."

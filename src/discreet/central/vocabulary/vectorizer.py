@@ -67,8 +67,15 @@ from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, booked_choice, remember_text
+from discreet.privacy.units import check_delta, check_epsilon, plural
+from discreet.release.private_estimator import (
+    Booking,
+    Plan,
+    PrivateEstimator,
+    booked_choice,
+    remember_text,
+    spent_and_left,
+)
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -403,8 +410,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         words, weights = _released(choice, found, self.max_words)
         if not words:
             raise PrivacyError(
-                "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
-                "booked); use a larger epsilon, more texts, or a public ",
+                f"no word was chosen: too few {plural(booking.ledger.called)} share a word at this epsilon and delta. "
+                f"{spent_and_left(booking.ledger)} Use a larger epsilon, more texts, or a public ",
                 Proposal("vocabulary"),
                 ".",
             )

@@ -100,7 +100,8 @@ def _needed(method: "GaussianChoice", units: str) -> str:
 
 def _of_fit(epsilon: float, delta: float, unit: str) -> tuple["GaussianChoice | None", dict[str, Any]]:
     """Return how `discreet fit` would choose words, and what it would book for words and topics."""
-    from discreet.central._fit_topics import bookings, estimators
+    from discreet.central._fit_topics import estimators
+    from discreet.central.preview import bookings
 
     if unit not in ("document", "person") or math.isinf(epsilon):
         return None, {}  # nothing is chosen privately there

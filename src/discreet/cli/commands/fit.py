@@ -3,6 +3,7 @@
 import inspect
 import math
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,7 +53,7 @@ from discreet.cli.shares import (
     shares_of,
     show_shares,
 )
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, CorpusWarning, Parameter, ParameterError, Proposal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -237,9 +238,11 @@ def _fit(
         if prevalence is not None:
             prevalence.set_params(engine=going)
             given |= {"prevalence": prevalence, "by": labels}
-        release = fit_topics(
-            documents, ledger=book, engine=going, callback=callback, unit_name=unit_name, **given
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorpusWarning)  # exact, so for a terminal, where it was said
+            release = fit_topics(
+                documents, ledger=book, engine=going, callback=callback, unit_name=unit_name, **given
+            )
     _say_what_came(release, say, chosen=not documents.word_origin.is_public)
     date = today() if seed is None else None  # a seeded run gives the same bytes on any day
     hand_over(with_details(release, about, date), out, report, say)
@@ -313,8 +316,14 @@ def _say_what_would_come(
     unit = given["privacy_unit"]
     words, topics = _estimators(given, unit)
     found = preview(documents, words, topics, unit if book is None else book.called)
-    for line in found.in_words():
+    for line in found.in_words(_as_option):
         out.print(PRIVATE + line, markup=False)
+
+
+def _as_option(part: Parameter | Proposal) -> str:
+    option = {"n_topics": "--topics"}.get(part.name) or "--" + part.name.replace("_", "-")
+    value = getattr(part, "value", ...)
+    return option if value is ... else f"{option} {value}"
 
 
 def _question(epsilon: float, book: "Ledger | None") -> str:
@@ -406,7 +415,7 @@ def _words(documents: "discreet.corpus.Corpus", vocabulary: Path | None, setting
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
     said = f"Words: chosen privately from {source}, with {settings.get('vocabulary_share', 0.25):g} of epsilon{flag}."
-    return f"{said} Where they are fewer than the topics, none are trained, at the whole cost; see `discreet check`."
+    return f"{said} Where they are fewer than two a topic, it stops there, and keeps the rest; see `discreet check`."
 
 
 def _open_ledger(

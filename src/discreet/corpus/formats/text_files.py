@@ -30,7 +30,7 @@ from discreet.corpus.files import (
     read_text,
 )
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather, records_of_objects
-from discreet.errors import CorpusError, Proposal
+from discreet.errors import CorpusError, CorpusWarning, Proposal
 
 #: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
 _Objects = Iterable[tuple[int, dict[str, Any], str | None]]
@@ -256,7 +256,9 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
             raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
         if texts.ignored:
             warnings.warn(
-                f"{name}: {others} ignored, for only .txt files are read; save them as .txt.", stacklevel=2
+                f"{name}: {others} ignored, for only .txt files are read; save them as .txt.",
+                CorpusWarning,
+                stacklevel=2,
             )
         done = [0]
 

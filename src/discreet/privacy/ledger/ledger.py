@@ -211,7 +211,11 @@ class Ledger(NeverCopied):
         return self._reserve(event, purpose, at_epsilon=at_epsilon, once=once)
 
     def plan(
-        self, parts: Sequence[tuple["Event", str]], *, at_epsilon: "EventsAt | None" = None
+        self,
+        parts: Sequence[tuple["Event", str]],
+        *,
+        at_epsilon: "EventsAt | None" = None,
+        then: Sequence[tuple["Event", str]] = (),
     ) -> list[Reservation]:
         """Book several events at once, priced together, before any of their data are read.
 
@@ -223,7 +227,10 @@ class Ledger(NeverCopied):
         parts : sequence of (event, purpose)
             As for :meth:`reserve`, one entry each.
         at_epsilon : callable, optional
-            The events of all parts at another epsilon in all, for a refusal.
+            The events of all parts, and of what comes ``then``, at another epsilon in all, for a refusal.
+        then : sequence of (event, purpose)
+            What is to be booked next, and must fit after the parts; it is not booked. What the parts show may decide
+            that it never will be.
 
         Returns
         -------
@@ -240,10 +247,10 @@ class Ledger(NeverCopied):
         self._check_open()
         if not parts:
             raise PrivacyError("a plan needs at least one (event, purpose), but there is none.")
-        for _, purpose in parts:
+        for _, purpose in (*parts, *then):
             check_purpose(purpose)
         reservations = [self._reservation(event, purpose) for event, purpose in parts]
-        for reservation, entry in zip(reservations, self._book(parts, at_epsilon), strict=True):
+        for reservation, entry in zip(reservations, self._book(parts, at_epsilon, then=then), strict=True):
             reservation.entry = entry
         return reservations
 
@@ -325,6 +332,7 @@ class Ledger(NeverCopied):
         once: str | None = None,
         division: str = "",
         touched: tuple[str, ...] = (),
+        then: Sequence[tuple["Event", str]] = (),
     ) -> tuple[Entry, ...]:
         storage = self._storage
         with storage.exclusively() as turn:
@@ -335,18 +343,22 @@ class Ledger(NeverCopied):
                 )
             if division or touched:
                 check_division(storage.entries, division, touched, self.privacy_unit, self.neighboring)
-            standing, total = dearest(storage.standings().distinct(touched), [event for event, _ in parts])
+            standings, booked = storage.standings(), [event for event, _ in parts]
+            standing, total = dearest(standings.distinct(touched), booked)
+            if then:
+                after = standings.after(booked, touched).distinct(touched)
+                total = dearest(after, [event for event, _ in then])[1]
             if not within(total.epsilon, self.epsilon):
-                asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
+                asked = Asked([*parts, *then], at_epsilon, total, self.remaining().epsilon)
                 raise BudgetExceeded(*refusal(standing, asked))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
             nonce = secrets.token_hex(16)
             new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)
-            booked = (*storage.entries, *new)
+            entries = (*storage.entries, *new)
             if turn is not None:
                 storage.settle(turn.path, storage.identity)
-                turn.write(self._sealed(booked, storage.identity))
-            storage.entries = booked
+                turn.write(self._sealed(entries, storage.identity))
+            storage.entries = entries
             return new
 
     def _check_open(self) -> None:

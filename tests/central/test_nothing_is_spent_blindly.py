@@ -1,0 +1,85 @@
+"""What a fit from Python says before it spends, and what it leaves where words show that the rest is no use."""
+
+import random
+
+import pytest
+
+from discreet import BudgetExceeded, Ledger, ParameterError, PrivacyError, fit_topics
+from discreet.errors import CorpusWarning
+from discreet.privacy.accounting import events
+
+WORDS = "ward bed nurse storm coast law".split()
+DRAWN = random.Random(0)
+TEXTS = [" ".join(DRAWN.choices(WORDS, k=6)) for _ in range(600)]
+GERMAN = "die und der nicht ist ein ich das mit es auf Zimmer Essen Schwester Warten".split()
+
+
+def fit(texts=TEXTS, **how):
+    return fit_topics(texts, **({"epsilon": 2.0, "n_topics": 2, "random_state": 0} | how))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_more_topics_than_the_chosen_words_tell_apart_cost_no_more_than_the_words(own):
+    ledger = None if own else Ledger(2.0)
+    with (
+        pytest.warns(
+            CorpusWarning, match=r"About 6 words cannot tell 12 topics apart: ask for at most n_topics=3"
+        ),
+        pytest.raises(ParameterError) as caught,
+    ):
+        fit(n_topics=12, ledger=ledger)
+    said = str(caught.value)
+    assert said.startswith(
+        "6 words cannot tell 12 topics apart, whatever the noise: ask for at most n_topics=3"
+    )
+    assert "Of epsilon 2, 0.432 is spent, and about 1.9" in said
+    if ledger is None:
+        return
+    assert [entry.purpose.split()[0] for entry in ledger.entries] == ["vocabulary"]
+    assert fit(n_topics=3, epsilon=1.8, ledger=ledger).promise.epsilon <= 2.0 * (1 + 1e-9)
+
+
+def test_where_no_word_is_chosen_the_topics_are_not_paid_for():
+    ledger = Ledger(2.0)
+    with pytest.warns(CorpusWarning, match="About 0 words"), pytest.raises(PrivacyError) as caught:
+        fit(epsilon=0.1, ledger=ledger)
+    assert "no word was chosen: too few documents share a word" in str(caught.value)
+    assert "Of epsilon 2, 0.02047 is spent, and about 1.9" in str(caught.value)
+    assert len(ledger.entries) == 1
+
+
+def test_a_warning_that_is_an_error_stops_before_anything_is_booked():
+    ledger = Ledger(2.0)
+    with pytest.raises(CorpusWarning, match="for you alone"):  # as the suite's filters make it
+        fit(n_topics=12, ledger=ledger)
+    assert not ledger.entries
+
+
+def test_the_language_of_the_texts_is_held_against_the_stop_words():
+    texts = [" ".join(DRAWN.choices(GERMAN, k=9)) for _ in range(600)]
+    with pytest.warns(CorpusWarning, match=r"German list .* Leave them out: stop_words='german'"):
+        fit(texts)
+    fit(texts, stop_words="german")
+    fit()  # a warning would be an error
+
+
+def test_who_goes_on_all_the_same_is_not_warned():
+    fit(n_topics=12, allow_unlearnable=True)
+    fit(n_topics=12, epsilon=float("inf"))
+
+
+def test_faults_in_a_list_of_texts_cost_nothing():
+    ledger = Ledger(2.0)
+    with pytest.raises(ValueError, match="str"):
+        fit([*TEXTS, 5], ledger=ledger)
+    assert not ledger.entries
+
+
+def test_a_ledger_grants_the_first_of_two_bookings_only_where_the_second_fits():
+    ledger = Ledger(1.0)
+    small, large = events.gaussian(20.0), events.gaussian(1.0)
+    with pytest.raises(BudgetExceeded, match=r"'first' .* and 'second'"):
+        ledger.plan([(small, "first")], then=[(large, "second")])
+    assert not ledger.entries
+    ledger.plan([(small, "first")], then=[(small, "second")])
+    assert [entry.purpose for entry in ledger.entries] == ["first"]
