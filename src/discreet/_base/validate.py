@@ -1,11 +1,14 @@
 """What parameters must be: rules as data that stand next to a signature, and all faults of a call in one error.
 
-An estimator names the rule of each of its parameters in ``_constraints``; what several parameters must be together is
-said in an ``_faults`` of its own, after those of ``super()``. A function calls :func:`check`.
+An estimator is a dataclass that declares each parameter with its type, rule and default (:func:`declared`); what
+several parameters must be together is said in an ``_faults`` of its own, after those of ``super()``. A function calls
+:func:`check`.
 
 A word with its article, as it is spoken: "an int", "a list", "an ndarray", "a uint8".
 """
 
+import ast
+import inspect
 import math
 import os
 import re
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -24,8 +27,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+Estimator = TypeVar("Estimator", bound="Checked")
 
 
 @dataclass(frozen=True)
@@ -242,26 +244,6 @@ def check(**arguments: tuple[Any, Rule]) -> None:
     )
 
 
-def elsewhere(home: str, *names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
-    """Make a constructor say which class has parameters of these names, which it has not."""
-
-    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
-        @wraps(init)
-        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
-            refuse(
-                [
-                    ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
-                    for name in kwargs
-                    if name in names
-                ]
-            )
-            init(*args, **kwargs)
-
-        return checked
-
-    return decorate
-
-
 class Checked:
     """Base of estimators whose parameters have rules."""
 
@@ -280,6 +262,55 @@ class Checked:
         # unless somebody asks for them. Those of a private fit were released.
         private = math.isfinite(getattr(self, "epsilon", math.inf))
         return [name for name in super().__dir__() if private or name != "feature_names_in_"]
+
+
+def declared(estimator: type[Estimator]) -> type[Estimator]:
+    """Take the rules of an estimator's parameters from where these are declared, over ``dataclass``.
+
+    ``n_topics: Annotated[int, whole()] = 20`` is a parameter, its type, its rule and its default. The constructor that
+    ``dataclass`` makes of them keeps what it is given and does nothing else, as scikit-learn asks; its signature has
+    the types alone.
+    """
+    found = inspect.get_annotations(estimator, eval_str=True)
+    extra = {name: getattr(kind, "__metadata__", ()) for name, kind in found.items()}
+    named = rules(**{name: metadata[0] for name, metadata in extra.items() if metadata})
+    estimator._constraints = named  # pyright: ignore[reportPrivateUsage]
+    made = estimator.__init__.__annotations__
+    made |= {name: _type_alone(made[name]) for name in named}
+    for name in vars(estimator).keys() & made.keys():  # defaults are the constructor's
+        delattr(estimator, name)
+    return estimator
+
+
+def _type_alone(annotation: Any) -> Any:
+    """Return what is annotated; of an annotation that is a text, its text."""
+    if not isinstance(annotation, str):
+        return annotation.__origin__
+    subscript: Any = ast.parse(annotation, mode="eval").body
+    return ast.unparse(subscript.slice.elts[0])
+
+
+def elsewhere(home: str, *names: str) -> Callable[[type[Estimator]], type[Estimator]]:
+    """Make a constructor say which class has parameters of these names, which it has not."""
+
+    def decorate(estimator: type[Estimator]) -> type[Estimator]:
+        init: Callable[..., None] = estimator.__init__
+
+        @wraps(init)
+        def checked(*args: Any, **kwargs: Any) -> None:
+            refuse(
+                [
+                    ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
+                    for name in kwargs
+                    if name in names
+                ]
+            )
+            init(*args, **kwargs)
+
+        estimator.__init__ = checked
+        return estimator
+
+    return decorate
 
 
 #: Said with a vowel first, or, of those that are written with one, not.

@@ -36,14 +36,15 @@ gain: candidates that lie closer are told apart by chance.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, steps
-from discreet._base.validate import faults_of, is_number, number, refuse, rules, whole
+from discreet._base.validate import declared, faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import check_data, fit_booked, read_public, take_words
 from discreet.central.private_fit import document_marks, frequencies, gains
 from discreet.central.private_lda import PrivateLDA
@@ -90,27 +91,18 @@ class ChosenTopics(NamedTuple):
     releases: tuple[Release, ...]
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class _Choice(PrivateEstimator):
     """The choice as something that can be booked together with training."""
 
-    _constraints = rules(n_candidates=whole(_FEWEST))
-
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        privacy_unit: str,
-        n_candidates: int,
-        random_state: int | None = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.privacy_unit = privacy_unit
-        self.n_candidates = n_candidates
-        self.random_state = random_state
-        self.ledger = ledger
+    _: KW_ONLY
+    epsilon: float
+    delta: float
+    privacy_unit: str
+    n_candidates: Annotated[int, whole(_FEWEST)]
+    random_state: int | None = None
+    ledger: Ledger | None = None
 
     def _plan(self) -> Plan:
         mechanism = NoisyMax(float(self.epsilon), privacy_unit=self.privacy_unit)

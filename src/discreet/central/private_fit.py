@@ -18,7 +18,8 @@ event.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order
 from discreet._base.progress import Callback, telling
-from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, rules
+from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, declared
 from discreet.central.base import check_data
 from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
@@ -57,6 +58,8 @@ _BITS = 20
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class PrivateFit(PrivateEstimator):
     """How good a release is on private text: one number with an interval, that may leave.
 
@@ -105,39 +108,17 @@ class PrivateFit(PrivateEstimator):
     True
     """
 
-    _constraints = rules(
-        release=_RELEASE,
-        contribution_bound=GAIN_BOUND,
-        count_weight=COUNT_WEIGHT,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-    )
-
-    def __init__(
-        self,
-        release: Release,
-        *,
-        epsilon: float = 0.1,
-        delta: float = 1e-6,
-        privacy_unit: str = "document",
-        contribution_bound: float = 1.0,
-        count_weight: float = 0.5,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.release = release
-        self.epsilon = epsilon
-        self.delta = delta
-        self.privacy_unit = privacy_unit
-        self.contribution_bound = contribution_bound
-        self.count_weight = count_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.ledger = ledger
-        self.callback = callback
+    release: Annotated[Release, _RELEASE]
+    _: KW_ONLY
+    epsilon: float = 0.1
+    delta: float = 1e-6
+    privacy_unit: str = "document"
+    contribution_bound: Annotated[float, GAIN_BOUND] = 1.0
+    count_weight: Annotated[float, COUNT_WEIGHT] = 0.5
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> "PrivateFit":
         """Book the cost, then score the documents.

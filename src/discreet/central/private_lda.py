@@ -5,8 +5,8 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.full_batch`, where 
 
 import math
 import warnings
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
 
 from discreet._base.arrays import carried
 from discreet._base.progress import Callback, steps, telling
@@ -17,9 +17,9 @@ from discreet._base.validate import (
     FLAG,
     SEED,
     THREADS,
+    declared,
     elsewhere,
     optional,
-    rules,
     whole,
 )
 from discreet.central import full_batch
@@ -39,6 +39,17 @@ from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
 
 
+@elsewhere(
+    "PrivateSVILDA",
+    "sampling_rate",
+    "topic_word_prior",
+    "contribution_bound",
+    "learning_offset",
+    "learning_decay",
+    "denoise",
+)
+@declared
+@dataclass(eq=False, repr=False)
 class PrivateLDA(PrivateTopicModel):
     r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each person.
 
@@ -128,62 +139,22 @@ class PrivateLDA(PrivateTopicModel):
     _algorithm = "full batch with co-occurrence start"
     _in_shards = True
     _published = ("n_topics", "doc_topic_prior", "n_rounds")
-    _constraints = rules(
-        n_topics=whole(),
-        doc_topic_prior=DOC_TOPIC_PRIOR,
-        n_rounds=optional(whole()),
-        n_units_lower_bound=optional(whole()),
-        allow_unlearnable=FLAG,
-        allow_large_delta=FLAG,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
-
-    @elsewhere(
-        "PrivateSVILDA",
-        "sampling_rate",
-        "topic_word_prior",
-        "contribution_bound",
-        "learning_offset",
-        "learning_decay",
-        "denoise",
-    )
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        privacy_unit: str = "document",
-        doc_topic_prior: float = 0.1,
-        n_rounds: int | None = None,
-        word_vectors: Any = None,
-        n_units_lower_bound: int | None = None,
-        allow_unlearnable: bool = False,
-        allow_large_delta: bool = False,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.privacy_unit = privacy_unit
-        self.doc_topic_prior = doc_topic_prior
-        self.n_rounds = n_rounds
-        self.word_vectors = word_vectors
-        self.n_units_lower_bound = n_units_lower_bound
-        self.allow_unlearnable = allow_unlearnable
-        self.allow_large_delta = allow_large_delta
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.ledger = ledger
-        self.callback = callback
-        self.engine = engine
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    privacy_unit: str = "document"
+    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 0.1
+    n_rounds: Annotated[int | None, optional(whole())] = None
+    word_vectors: Any = None
+    n_units_lower_bound: Annotated[int | None, optional(whole())] = None
+    allow_unlearnable: Annotated[bool, FLAG] = False
+    allow_large_delta: Annotated[bool, FLAG] = False
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Engine | None, ENGINE] = None
 
     def _plan(self) -> Plan:
         if math.isinf(self.epsilon):

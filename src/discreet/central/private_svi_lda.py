@@ -29,7 +29,8 @@ learning for latent Dirichlet allocation", NIPS 2010.
 """
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,9 @@ from discreet._base.validate import (
     SEED,
     THREADS,
     choice,
+    declared,
     number,
     optional,
-    rules,
     whole,
 )
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
@@ -266,6 +267,8 @@ def _sum(
         add_unit(gathered, n_rows, k_topics, bits, False, out)
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class PrivateSVILDA(PrivateTopicModel):
     r"""Latent Dirichlet allocation by DP-SVI: noisy rounds on Poisson samples, private for documents or people.
 
@@ -354,67 +357,27 @@ class PrivateSVILDA(PrivateTopicModel):
         "learning_decay",
         "denoise",
     )
-    _constraints = rules(
-        n_topics=whole(),
-        doc_topic_prior=DOC_TOPIC_PRIOR,
-        topic_word_prior=optional(number(above=0)),
-        sampling_rate=number(above=0, most=1),
-        n_rounds=optional(whole()),
-        contribution_bound=number(above=0),
-        learning_offset=number(least=0),
-        learning_decay=number(above=0),
-        denoise=choice("empirical_bayes", "zero"),
-        n_units_lower_bound=optional(whole()),
-        allow_large_delta=FLAG,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    privacy_unit: str = "document"
+    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 0.1
+    topic_word_prior: Annotated[float | None, optional(number(above=0))] = None
+    sampling_rate: Annotated[float, number(above=0, most=1)] = 0.2
+    n_rounds: Annotated[int | None, optional(whole())] = None
+    contribution_bound: Annotated[float, number(above=0)] = 50.0
+    learning_offset: Annotated[float, number(least=0)] = 1.0
+    learning_decay: Annotated[float, number(above=0)] = 0.7
+    denoise: Annotated[str, choice("empirical_bayes", "zero")] = "empirical_bayes"
+    n_units_lower_bound: Annotated[int | None, optional(whole())] = None
+    allow_large_delta: Annotated[bool, FLAG] = False
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Engine | None, ENGINE] = None
     _in_shards = True
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        privacy_unit: str = "document",
-        doc_topic_prior: float = 0.1,
-        topic_word_prior: float | None = None,
-        sampling_rate: float = 0.2,
-        n_rounds: int | None = None,
-        contribution_bound: float = 50.0,
-        learning_offset: float = 1.0,
-        learning_decay: float = 0.7,
-        denoise: str = "empirical_bayes",
-        n_units_lower_bound: int | None = None,
-        allow_large_delta: bool = False,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.privacy_unit = privacy_unit
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.sampling_rate = sampling_rate
-        self.n_rounds = n_rounds
-        self.contribution_bound = contribution_bound
-        self.learning_offset = learning_offset
-        self.learning_decay = learning_decay
-        self.denoise = denoise
-        self.n_units_lower_bound = n_units_lower_bound
-        self.allow_large_delta = allow_large_delta
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.ledger = ledger
-        self.callback = callback
-        self.engine = engine
 
     @classmethod
     def park2016(cls, n_topics: int = 50, *, corrected: bool = False, **changes: Any) -> "PrivateSVILDA":

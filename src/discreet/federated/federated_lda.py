@@ -7,7 +7,8 @@ The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import as_array, column_words
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, refuse, rules
+from discreet._base.validate import (
+    ANYTHING,
+    CALLBACK,
+    FLAG,
+    SEED,
+    THREADS,
+    collect,
+    declared,
+    refuse,
+)
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.vocabulary import (
     GivenWords,
@@ -38,6 +48,8 @@ from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class FederatedLDA(PlannedEstimator, ReleasedTopics):
     """Topics of several silos' texts, which never leave them.
 
@@ -118,50 +130,21 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     (3, 30)
     """
 
-    _constraints: ClassVar = rules(
-        {name: RULES[name] for name in ("n_topics", "mechanism", "delta", "n_rounds", "reports_per_token")},
-        tolerated=RULES["tolerated"],
-        silos_see_result=FLAG,
-        word_vectors=ANYTHING,
-        density=RULES["density"],
-        allow_unlearnable=FLAG,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        mechanism: str = "aggregate",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        n_rounds: int = 1,
-        reports_per_token: int = 1,
-        tolerated: int = 0,
-        silos_see_result: bool = True,
-        word_vectors: Any = None,
-        density: float = 0.02,
-        allow_unlearnable: bool = False,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.mechanism = mechanism
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_rounds = n_rounds
-        self.reports_per_token = reports_per_token
-        self.tolerated = tolerated
-        self.silos_see_result = silos_see_result
-        self.word_vectors = word_vectors
-        self.density = density
-        self.allow_unlearnable = allow_unlearnable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    n_topics: Annotated[int, RULES["n_topics"]] = 20
+    _: KW_ONLY
+    mechanism: Annotated[str, RULES["mechanism"]] = "aggregate"
+    epsilon: float = 1.0
+    delta: Annotated[float, RULES["delta"]] = 1e-6
+    n_rounds: Annotated[int, RULES["n_rounds"]] = 1
+    reports_per_token: Annotated[int, RULES["reports_per_token"]] = 1
+    tolerated: Annotated[int, RULES["tolerated"]] = 0
+    silos_see_result: Annotated[bool, FLAG] = True
+    word_vectors: Annotated[Any, ANYTHING] = None
+    density: Annotated[float, RULES["density"]] = 0.02
+    allow_unlearnable: Annotated[bool, FLAG] = False
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def _faults(self) -> list[DiscreetError]:
         faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]

@@ -8,7 +8,8 @@ The bits of every result depend on the data, the parameters and the seed, and no
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +26,9 @@ from discreet._base.validate import (
     RANDOM,
     THREADS,
     Rule,
+    declared,
     number,
     optional,
-    rules,
     whole,
 )
 from discreet.errors import CorpusError, ParameterError
@@ -62,6 +63,8 @@ _LEAST_SINGLE_TOL = 1e-4
 _INITS = ("auto", "fast", "random")
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class VariationalLDA(TopicEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
 
@@ -133,66 +136,31 @@ class VariationalLDA(TopicEstimator):
     True
     """
 
-    n_features_in_: int
+    n_features_in_: int = field(init=False)
 
-    _constraints = rules(
-        n_topics=whole(),
-        doc_topic_prior=ANYTHING,  # see _faults
-        topic_word_prior=number(above=0),
-        max_iter=whole(),
-        tol=number(least=0),
-        batch_size=optional(whole()),
-        learning_offset=number(least=0),
-        learning_decay=number(above=0.5, most=1),  # at 0.5 it would not settle
-        total_documents=optional(whole()),
-        max_doc_update_iter=whole(),
-        mean_change_tol=number(least=0),
-        init=Rule(
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    doc_topic_prior: Annotated[ArrayLike, ANYTHING] = 0.1  # see _faults
+    topic_word_prior: Annotated[float, number(above=0)] = 0.01
+    max_iter: Annotated[int, whole()] = 100
+    tol: Annotated[float, number(least=0)] = 1e-3
+    batch_size: Annotated[int | None, optional(whole())] = None
+    learning_offset: Annotated[float, number(least=0)] = 10.0
+    learning_decay: Annotated[float, number(above=0.5, most=1)] = 0.7  # at 0.5 it would not settle
+    total_documents: Annotated[int | None, optional(whole())] = None
+    max_doc_update_iter: Annotated[int, whole()] = 100
+    mean_change_tol: Annotated[float, number(least=0)] = 1e-3
+    init: Annotated[
+        Literal["auto", "fast", "random"] | ArrayLike,
+        Rule(
             '"auto", "fast", "random" or an array',
             lambda value: not isinstance(value, str) or value in _INITS,
         ),
-        random_state=RANDOM,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        doc_topic_prior: ArrayLike = 0.1,
-        topic_word_prior: float = 0.01,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        batch_size: int | None = None,
-        learning_offset: float = 10.0,
-        learning_decay: float = 0.7,
-        total_documents: int | None = None,
-        max_doc_update_iter: int = 100,
-        mean_change_tol: float = 1e-3,
-        init: Literal["auto", "fast", "random"] | ArrayLike = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        engine: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.learning_offset = learning_offset
-        self.learning_decay = learning_decay
-        self.total_documents = total_documents
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.engine = engine
+    ] = "auto"
+    random_state: Annotated[Any, RANDOM] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Any, ENGINE] = None
 
     def fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Train on documents.

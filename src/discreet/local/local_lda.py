@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from discreet._base.validate import (
     THREADS,
     Rule,
     choice,
+    declared,
     faults_of,
     number,
     optional,
@@ -91,20 +93,9 @@ def _is_channel(value: Any) -> bool:
 
 
 #: Rules of the parameters that all local estimators have.
-SHARED = rules(
-    n_topics=whole(),
-    algorithm=choice("moments", "reconstruct"),
-    doc_topic_prior=DOC_TOPIC_PRIOR,
-    topic_word_prior=number(above=0),
-    n_sweeps=whole(),
-    allow_unlearnable=FLAG,
-    random_state=RANDOM,
-    n_jobs=THREADS,
-    callback=CALLBACK,
-    channel=Rule(
-        "a BitChannel, or anything with numbers p and q, 0 <= q < p <= 1 (a flip f strictly between 0 and 1)",
-        _is_channel,
-    ),
+CHANNEL = Rule(
+    "a BitChannel, or anything with numbers p and q, 0 <= q < p <= 1 (a flip f strictly between 0 and 1)",
+    _is_channel,
 )
 
 
@@ -302,6 +293,8 @@ def make_release(
     )
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class LocalLDA(LocalTopics):
     r"""Topics of texts that nobody but their writers ever saw: only randomised reports of their words.
 
@@ -371,40 +364,22 @@ class LocalLDA(LocalTopics):
     (2, (2, 30))
     """
 
-    _constraints = rules(
-        SHARED,
-        word_vectors=ANYTHING,
-        refine=Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        channel: Channel,
-        algorithm: Literal["moments", "reconstruct"] = "moments",
-        refine: bool | Literal["auto"] = "auto",
-        word_vectors: Any = None,
-        doc_topic_prior: float = 1.0,
-        topic_word_prior: float = 0.01,
-        n_sweeps: int = 200,
-        allow_unlearnable: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.channel = channel
-        self.algorithm = algorithm
-        self.refine = refine
-        self.word_vectors = word_vectors
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_sweeps = n_sweeps
-        self.allow_unlearnable = allow_unlearnable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    channel: Annotated[Channel, CHANNEL]
+    algorithm: Annotated[Literal["moments", "reconstruct"], choice("moments", "reconstruct")] = "moments"
+    refine: Annotated[
+        bool | Literal["auto"],
+        Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
+    ] = "auto"
+    word_vectors: Annotated[Any, ANYTHING] = None
+    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
+    topic_word_prior: Annotated[float, number(above=0)] = 0.01
+    n_sweeps: Annotated[int, whole()] = 200
+    allow_unlearnable: Annotated[bool, FLAG] = False
+    random_state: Annotated[Any, RANDOM] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False

@@ -4,8 +4,8 @@ Everything is post-processing of the reports, so the promise is the channel's; a
 first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`discreet.local.reconstruct`.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,25 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
 from discreet._base.threads import count_threads
-from discreet._base.validate import FLAG, number, optional, rules, shown, whole
+from discreet._base.validate import (
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    FLAG,
+    RANDOM,
+    THREADS,
+    choice,
+    declared,
+    number,
+    optional,
+    shown,
+    whole,
+)
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates, estimates
 from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local import reconstruct
-from discreet.local.local_lda import SHARED, LocalTopics, bits_in_order, make_release, words_of_reports
+from discreet.local.local_lda import CHANNEL, LocalTopics, bits_in_order, make_release, words_of_reports
 from discreet.release.release import Release
 
 
@@ -231,6 +243,8 @@ def _settings(model: Any) -> reconstruct.Settings:
     )
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class StreamingLocalLDA(LocalTopics):
     r"""Topics of reports that come in batches, in bounded memory.
 
@@ -298,51 +312,23 @@ class StreamingLocalLDA(LocalTopics):
     With ``forgetting=1`` the topics are, byte for byte, those of ``LocalLDA(refine=False)`` on all reports at once.
     """
 
-    _constraints = rules(
-        SHARED,
-        forgetting=number(above=0, most=1),
-        learning_rate=number(above=0, most=1),
-        prior_weight=number(least=0, most=1),
-        count_deviation=optional(number(above=0)),
-        refit=FLAG,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        channel: Channel,
-        algorithm: Literal["moments", "reconstruct"] = "moments",
-        public: Any = None,
-        forgetting: float = 1.0,
-        learning_rate: float = 0.5,
-        prior_weight: float = 0.4,
-        count_deviation: float | None = None,
-        doc_topic_prior: float = 1.0,
-        topic_word_prior: float = 0.01,
-        n_sweeps: int = 100,
-        refit: bool = True,
-        allow_unlearnable: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.channel = channel
-        self.algorithm = algorithm
-        self.public = public
-        self.forgetting = forgetting
-        self.learning_rate = learning_rate
-        self.prior_weight = prior_weight
-        self.count_deviation = count_deviation
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_sweeps = n_sweeps
-        self.refit = refit
-        self.allow_unlearnable = allow_unlearnable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    channel: Annotated[Channel, CHANNEL]
+    algorithm: Annotated[Literal["moments", "reconstruct"], choice("moments", "reconstruct")] = "moments"
+    public: Any = None
+    forgetting: Annotated[float, number(above=0, most=1)] = 1.0
+    learning_rate: Annotated[float, number(above=0, most=1)] = 0.5
+    prior_weight: Annotated[float, number(least=0, most=1)] = 0.4
+    count_deviation: Annotated[float | None, optional(number(above=0))] = None
+    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
+    topic_word_prior: Annotated[float, number(above=0)] = 0.01
+    n_sweeps: Annotated[int, whole()] = 100
+    refit: Annotated[bool, FLAG] = True
+    allow_unlearnable: Annotated[bool, FLAG] = False
+    random_state: Annotated[Any, RANDOM] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False

@@ -7,7 +7,8 @@ booked.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +23,13 @@ from discreet._base.validate import (
     Rule,
     choice,
     collect,
+    declared,
     is_number,
     is_whole,
     kind_of,
     number,
     optional,
     refuse,
-    rules,
     whole,
 )
 from discreet.central.base import check_data, check_width
@@ -147,6 +148,8 @@ class _How(NamedTuple):
     names: GaussianChoice | None
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class TopicPrevalence(PrivateEstimator):
     r"""Shares of released topics in public groups of private documents: wards, parties, months.
 
@@ -216,62 +219,26 @@ class TopicPrevalence(PrivateEstimator):
     (3, 2)
     """
 
-    _constraints = rules(
-        release=optional(_RELEASE),
-        freq=optional(choice(*FREQUENCIES)),
-        unlisted=optional(choice("error", "leave_out", "other")),
-        group_selection=choice("public", "private"),
-        selection_share=number(above=0, below=1),
-        max_groups_per_unit=whole(1, 2**16),
-        count_weight=COUNT_WEIGHT,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
-
-    def __init__(
-        self,
-        release: Release | None,
-        groups: Sequence[Any] | None = None,
-        *,
-        epsilon: float = 0.25,
-        delta: float = 1e-6,
-        privacy_unit: str = "document",
-        freq: str | None = None,
-        start: Any = None,
-        end: Any = None,
-        division: str | None = None,
-        unlisted: str | None = None,
-        group_selection: str = "public",
-        selection_share: float = 0.25,
-        max_groups_per_unit: int = 3,
-        count_weight: float = 0.5,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.release = release
-        self.groups = groups
-        self.epsilon = epsilon
-        self.delta = delta
-        self.privacy_unit = privacy_unit
-        self.freq = freq
-        self.start = start
-        self.end = end
-        self.division = division
-        self.unlisted = unlisted
-        self.group_selection = group_selection
-        self.selection_share = selection_share
-        self.max_groups_per_unit = max_groups_per_unit
-        self.count_weight = count_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.ledger = ledger
-        self.callback = callback
-        self.engine = engine
+    release: Annotated[Release | None, optional(_RELEASE)]
+    groups: Sequence[Any] | None = None
+    _: KW_ONLY
+    epsilon: float = 0.25
+    delta: float = 1e-6
+    privacy_unit: str = "document"
+    freq: Annotated[str | None, optional(choice(*FREQUENCIES))] = None
+    start: Any = None
+    end: Any = None
+    division: str | None = None
+    unlisted: Annotated[str | None, optional(choice("error", "leave_out", "other"))] = None
+    group_selection: Annotated[str, choice("public", "private")] = "public"
+    selection_share: Annotated[float, number(above=0, below=1)] = 0.25
+    max_groups_per_unit: Annotated[int, whole(1, 2**16)] = 3
+    count_weight: Annotated[float, COUNT_WEIGHT] = 0.5
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Engine | None, ENGINE] = None
 
     def fit(self, X: Any, by: Any = None, *, persons: Any = None) -> "TopicPrevalence":
         """Book the cost, then add up and release.

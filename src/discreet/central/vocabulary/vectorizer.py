@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from dataclasses import KW_ONLY, dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from weakref import finalize
 
 import numpy as np
@@ -38,8 +39,8 @@ from discreet._base.validate import (
     THREADS,
     choice,
     collect,
+    declared,
     optional,
-    rules,
     shown,
     whole,
 )
@@ -96,6 +97,8 @@ def make_method(
     return GaussianChoice(epsilon, delta, max_words, privacy_unit, SHARE, METHODS[name])
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     r"""Choose a vocabulary privately, then count words.
 
@@ -172,59 +175,26 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     ['model', 'of', 'text', 'topics']
     """
 
-    _constraints = rules(
-        method=choice(*METHODS),
-        max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
-        max_words=optional(whole()),
-        words_are_public=FLAG,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        method: str = "weighted_gaussian",
-        max_words_per_unit: int = 100,
-        vocabulary: Any = None,
-        words_are_public: bool = False,
-        privacy_unit: str = "document",
-        ngram_range: tuple[int, int] = (1, 1),
-        stop_words: Any = None,
-        token_pattern: str = DEFAULT_TOKEN_PATTERN,
-        lowercase: bool = True,
-        tokenizer: Any = None,
-        phrases: Any = None,
-        max_words: int | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.max_words_per_unit = max_words_per_unit
-        self.vocabulary = vocabulary
-        self.words_are_public = words_are_public
-        self.privacy_unit = privacy_unit
-        self.ngram_range = ngram_range
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.lowercase = lowercase
-        self.tokenizer = tokenizer
-        self.phrases = phrases
-        self.max_words = max_words
-        self.ledger = ledger
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.engine = engine
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float | None = None
+    method: Annotated[str, choice(*METHODS)] = "weighted_gaussian"
+    max_words_per_unit: Annotated[int, whole(1, _MOST_WORDS_PER_UNIT)] = 100
+    vocabulary: Any = None
+    words_are_public: Annotated[bool, FLAG] = False
+    privacy_unit: str = "document"
+    ngram_range: tuple[int, int] = (1, 1)
+    stop_words: Any = None
+    token_pattern: str = DEFAULT_TOKEN_PATTERN
+    lowercase: bool = True
+    tokenizer: Any = None
+    phrases: Any = None
+    max_words: Annotated[int | None, optional(whole())] = None
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Engine | None, ENGINE] = None
 
     def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.

@@ -1,7 +1,9 @@
 """HybridGibbsLDA: topics by Gibbs sampling, private for each single word. A shell over ``hybrid_gibbs``."""
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -15,9 +17,9 @@ from discreet._base.validate import (
     THREADS,
     choice,
     collect,
+    declared,
     number,
     optional,
-    rules,
     whole,
 )
 from discreet.central.base import Data, Fitted, PrivateTopicModel
@@ -31,6 +33,8 @@ from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.private_estimator import Booking, Plan
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class HybridGibbsLDA(PrivateTopicModel):
     r"""Topic model whose release hides the word of any single token (not documents, not people).
 
@@ -117,51 +121,21 @@ class HybridGibbsLDA(PrivateTopicModel):
         "publish_assignments",
         "doc_topic_prior",
     )
-    _constraints = rules(
-        n_topics=whole(1, MOST_TOPICS),
-        clip=optional(number(above=0)),
-        topic_word_prior=optional(number(above=0)),
-        doc_topic_prior=DOC_TOPIC_PRIOR,
-        n_sweeps=whole(),
-        noise=choice("laplace", "gaussian"),
-        publish_assignments=FLAG,
-        random_state=SEED,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        epsilon_noise: float | None = None,
-        clip: float | None = None,
-        topic_word_prior: float | None = None,
-        doc_topic_prior: float = 1.0,
-        n_sweeps: int = 50,
-        noise: str = "laplace",
-        publish_assignments: bool = True,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        ledger: Ledger | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.delta = delta
-        self.epsilon_noise = epsilon_noise
-        self.clip = clip
-        self.topic_word_prior = topic_word_prior
-        self.doc_topic_prior = doc_topic_prior
-        self.n_sweeps = n_sweeps
-        self.noise = noise
-        self.publish_assignments = publish_assignments
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.ledger = ledger
-        self.callback = callback
+    n_topics: Annotated[int, whole(1, MOST_TOPICS)] = 20
+    _: KW_ONLY
+    epsilon: float | None = None
+    delta: float = 1e-6
+    epsilon_noise: float | None = None
+    clip: Annotated[float | None, optional(number(above=0))] = None
+    topic_word_prior: Annotated[float | None, optional(number(above=0))] = None
+    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
+    n_sweeps: Annotated[int, whole()] = 50
+    noise: Annotated[str, choice("laplace", "gaussian")] = "laplace"
+    publish_assignments: Annotated[bool, FLAG] = True
+    random_state: Annotated[int | None, SEED] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    ledger: Ledger | None = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +22,9 @@ from discreet._base.validate import (
     RANDOM,
     THREADS,
     choice,
+    declared,
     number,
     optional,
-    rules,
     whole,
 )
 from discreet.errors import CorpusError, Parameter, ParameterError
@@ -139,6 +140,8 @@ def _word_topic(state: Any) -> NDArray[np.int32]:
     return state.word_topic
 
 
+@declared
+@dataclass(eq=False, repr=False)
 class GibbsLDA(TopicEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
 
@@ -213,46 +216,22 @@ class GibbsLDA(TopicEstimator):
     True
     """
 
-    topic_word_counts_: NDArray[np.int32]
-    mean_counts_: NDArray[np.float64]
-    n_sweeps_: int
-    seed_: int
-    n_features_in_: int
+    topic_word_counts_: NDArray[np.int32] = field(init=False)
+    mean_counts_: NDArray[np.float64] = field(init=False)
+    n_sweeps_: int = field(init=False)
+    seed_: int = field(init=False)
+    n_features_in_: int = field(init=False)
 
-    _constraints = rules(
-        n_topics=whole(1, MOST_TOPICS),
-        doc_topic_prior=ANYTHING,  # see _faults
-        topic_word_prior=number(above=0),
-        n_sweeps=optional(whole()),
-        init=choice("auto", "fast", "random"),
-        random_state=RANDOM,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-        engine=ENGINE,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        doc_topic_prior: ArrayLike = 0.1,
-        topic_word_prior: float = 0.01,
-        init: Literal["auto", "fast", "random"] = "auto",
-        n_sweeps: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-        engine: Any = None,
-    ):
-        self.n_topics = n_topics
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.init = init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.engine = engine
+    n_topics: Annotated[int, whole(1, MOST_TOPICS)] = 20
+    _: KW_ONLY
+    doc_topic_prior: Annotated[ArrayLike, ANYTHING] = 0.1  # see _faults
+    topic_word_prior: Annotated[float, number(above=0)] = 0.01
+    init: Annotated[Literal["auto", "fast", "random"], choice("auto", "fast", "random")] = "auto"
+    n_sweeps: Annotated[int | None, optional(whole())] = None
+    random_state: Annotated[Any, RANDOM] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
+    engine: Annotated[Any, ENGINE] = None
 
     def fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Fit topics to documents, from the beginning.

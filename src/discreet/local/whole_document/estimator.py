@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,9 @@ from discreet._base.validate import (
     RANDOM,
     THREADS,
     Rule,
+    declared,
     is_number,
     number,
-    rules,
     whole,
 )
 from discreet.corpus import check_counts
@@ -149,6 +150,11 @@ def _are_shares(value: Any) -> bool:
     return all(is_number(share) and 0 < share < math.inf for share in shares)
 
 
+_SHARES = Rule(f"1 to {_MOST_QUESTIONS} positive numbers", _are_shares)
+
+
+@declared
+@dataclass(eq=False, repr=False)
 class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     r"""Topics of texts that nobody but their writers ever saw, each text private as a whole.
 
@@ -223,37 +229,15 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     (3, 12)
     """
 
-    _constraints = rules(
-        n_topics=whole(),
-        epsilon=number(above=0, most=20),
-        word_vectors=ANYTHING,
-        shares=Rule(f"1 to {_MOST_QUESTIONS} positive numbers", _are_shares),
-        allow_unlearnable=FLAG,
-        random_state=RANDOM,
-        n_jobs=THREADS,
-        callback=CALLBACK,
-    )
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        epsilon: float,
-        word_vectors: Any,
-        shares: Sequence[float] = (0.4, 0.1, 0.2, 0.3),
-        allow_unlearnable: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.epsilon = epsilon
-        self.word_vectors = word_vectors
-        self.shares = shares
-        self.allow_unlearnable = allow_unlearnable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    n_topics: Annotated[int, whole()] = 20
+    _: KW_ONLY
+    epsilon: Annotated[float, number(above=0, most=20)]
+    word_vectors: Annotated[Any, ANYTHING]
+    shares: Annotated[Sequence[float], _SHARES] = (0.4, 0.1, 0.2, 0.3)
+    allow_unlearnable: Annotated[bool, FLAG] = False
+    random_state: Annotated[Any, RANDOM] = None
+    n_jobs: Annotated[int | None, THREADS] = None
+    callback: Annotated[Callback | None, CALLBACK] = None
 
     def planned_event(self) -> events.Event:
         """Return the event of one report, which the release will state.
