@@ -4,12 +4,9 @@ Needs psycopg and the server's programs (Debian: postgresql); a server of its ow
 """
 
 import contextlib
-import os
 import signal
 import threading
-import time
 from concurrent.futures import wait
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,53 +164,6 @@ def test_the_writer_leaves_the_reading_connection_alone(url):
         assert store.moments().n == 0
 
 
-@contextlib.contextmanager
-def stopped(server):
-    """Stop the processes that serve connections, as a machine does that swaps or a network that swallows packets."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-    serving = [int(pid) for pid in children if b"tester" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    assert serving
-    for pid in serving:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in serving:
-            os.kill(pid, signal.SIGCONT)
-
-
-def test_a_database_that_says_nothing_is_given_up(url, server, monkeypatch):
-    """Requests, and the end of the service, waited for it without end."""
-    from discreet.local.collector import postgres
-
-    monkeypatch.setattr(postgres, "_OUR_SECONDS", 1.5)
-    monkeypatch.setattr(postgres, "_KEEPALIVES", {"connect_timeout": 2})
-    monkeypatch.setattr(postgres, "_SETTINGS", {"lock_timeout": "1s"})
-    rows = make_rows(60)
-    with ReportStore(url, WORDS, CHANNEL) as store:
-        assert store.add(rows[:20]).result(30) == (20, 0)
-        with stopped(server):
-            began = time.monotonic()
-            answers = [store.add(rows[20:30]), store.add(rows[30:40])]
-            for answer in answers:
-                with pytest.raises(StoreFailedError):
-                    answer.result(20)
-            assert time.monotonic() - began < 10
-            # The next transaction has a connection of its own, and the old ones may stand as long as they like.
-            assert sum(store.add(rows).result(20)) == 60
-            assert store.moments() == moments_of(rows)
-            assert store.withdraw(rows[:1]).result(30) == (1, 0, 0)
-        assert store.n_reports == 59
-        assert store.moments() == moments_of(rows[1:])
-    store = ReportStore(url, WORDS, CHANNEL)
-    with stopped(server):
-        began = time.monotonic()
-        store.add(make_rows(3, 5))
-        with contextlib.suppress(StoreFailedError):
-            store.close()
-        assert time.monotonic() - began < 10
-
-
 def test_statements_locks_and_idle_transactions_have_a_time(url):
     with ReportStore(url, WORDS, CHANNEL) as store:
         run = store._tables._writing.execute
@@ -224,7 +174,7 @@ def test_statements_locks_and_idle_transactions_have_a_time(url):
             ("synchronous_commit", "on"),
         ):
             assert run(f"SHOW {name}").fetchone() == (told,)
-        made = store._tables._writing._made.info.get_parameters()
+        made = store._tables._writing.info.get_parameters()
         assert (made["keepalives_idle"], made["tcp_user_timeout"], made["connect_timeout"]) == (
             "10",
             "30000",
@@ -237,7 +187,7 @@ def test_statements_locks_and_idle_transactions_have_a_time(url):
         assert run("SHOW statement_timeout").fetchone() == ("5s",)
         assert run("SHOW lock_timeout").fetchone() == ("25s",)
         assert run("SHOW synchronous_commit").fetchone() == ("on",)
-        assert store._tables._writing._made.info.get_parameters()["keepalives_idle"] == "60"
+        assert store._tables._writing.info.get_parameters()["keepalives_idle"] == "60"
 
 
 def test_another_program_that_holds_the_lock_is_waited_for_a_while(url, monkeypatch):

@@ -8,12 +8,8 @@ import logging
 import socket
 import threading
 import time
-import tracemalloc
-from types import SimpleNamespace
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Route
 from tests.local.collector_calls import CHANNEL, WORDS, make_reports, raw
 
 from discreet.local.collector.store import ReportStore
@@ -86,43 +82,6 @@ def healthy(port):
     with contextlib.closing(connection):
         connection.request("GET", "/healthz")
         return connection.getresponse().status == 200
-
-
-@contextlib.contextmanager
-def asking(store, size):
-    """Serve a question of so many bytes, about which nothing else matters."""
-    from discreet.local.collector.app import QuestionRoutes
-
-    question = SimpleNamespace(digest=bytes(32), kind="words", place=0, vocabulary=())
-    text = "x" * (size // 2 - 1) + "\N{EURO SIGN}" + "y" * (size // 2 - 2)
-    asked = SimpleNamespace(
-        to_json=lambda: text, question=question, ends=(1,), channel=SimpleNamespace(epsilon=1.0), guarantee=""
-    )
-    app = Starlette(routes=[Route("/question", QuestionRoutes(store, asked).question)])
-    with serving(app) as port:
-        yield port, text.encode()
-
-
-GET = b"GET /question HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-
-def test_all_who_take_a_question_take_one_copy(store):
-    """Whoever asks and never reads holds a window of it."""
-    with asking(store, 2**23) as (port, text), contextlib.ExitStack() as held:
-        tracemalloc.start()
-        held.callback(tracemalloc.stop)
-        for _ in range(20):
-            made = held.enter_context(socket.socket())
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            made.connect(("127.0.0.1", port))
-            made.sendall(GET)
-        time.sleep(0.4)
-        assert tracemalloc.get_traced_memory()[1] < 2**23  # of 160 MiB
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as other:
-            other.request("GET", "/question")
-            answer = other.getresponse()
-            assert int(answer.headers["Content-Length"]) == len(text)
-            assert answer.read() == text
 
 
 REPORT = raw(make_reports(1, 7))

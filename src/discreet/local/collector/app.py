@@ -16,7 +16,7 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
@@ -37,94 +37,30 @@ from discreet.local.collector.store import ReportStore, StoreFailedError
 from discreet.local.collector.topic_fits import MOST_TOPICS, NotYetError, TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
 
-#: A question may have megabytes. All who take it take the same pieces of one copy, the next when they took the last.
-_PIECE = 1 << 14
 
+def _service_routes(store: ReportStore, intake: Intake) -> list[Route]:
+    """Return what is told of the service: health, and figures for Prometheus."""
 
-class QuestionRoutes:
-    """Answers of ``GET /question`` and ``GET /status``.
+    async def health(request: Request) -> Response:
+        trouble = store.trouble
+        code = 200 if trouble is None else 503
+        return JSONResponse({"ok": trouble is None, "trouble": trouble}, code, headers=PLAIN)
 
-    Parameters
-    ----------
-    store : ReportStore
-    asked : PublishedQuestion
-        That the store keeps the answers to.
-    """
-
-    def __init__(self, store: ReportStore, asked: PublishedQuestion) -> None:
-        self._store, text = store, asked.to_json().encode()
-        self._pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-        self._headers = {**PLAIN, "Content-Length": str(len(text))}
-        question = asked.question
-        self._fixed = {
-            "question": question.digest.hex(),
-            "kind": question.kind,
-            "place": question.place,
-            "questions": len(asked.ends),
-            "n_words": len(question.vocabulary),
-            "epsilon": asked.channel.epsilon,
-            "guarantee": asked.guarantee,
-        }
-
-    async def question(self, request: Request) -> Response:
-        """Tell the question as clients take it."""
-        return StreamingResponse(self._told(), media_type="application/json", headers=self._headers)
-
-    async def _told(self) -> AsyncGenerator[bytes]:
-        for piece in self._pieces:
-            yield piece
-
-    async def status(self, request: Request) -> Response:
-        """Tell how many answered, and what each answer promises."""
-        told = {"reports": self._store.n_reports, "waiting": self._store.waiting, **self._fixed}
-        return JSONResponse(told, headers=PLAIN)
-
-
-class _Metrics:
-    """What is told of the service: health, and figures for Prometheus."""
-
-    def __init__(self, store: ReportStore, intake: Intake) -> None:
-        self.store, self.intake = store, intake
-
-    async def health(self, request: Request) -> Response:
-        trouble = self.store.trouble
-        return JSONResponse(
-            {"ok": trouble is None, "trouble": trouble}, 200 if trouble is None else 503, headers=PLAIN
-        )
-
-    async def metrics(self, request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         lines = [
             "# HELP discreet_reports Reports in the store.",
             "# TYPE discreet_reports gauge",
-            f"discreet_reports {self.store.n_reports}",
+            f"discreet_reports {store.n_reports}",
             "# HELP discreet_reports_waiting Reports that wait to be written.",
             "# TYPE discreet_reports_waiting gauge",
-            f"discreet_reports_waiting {self.store.waiting}",
+            f"discreet_reports_waiting {store.waiting}",
             "# HELP discreet_received_total Reports counted, repeated or withdrawn, and requests refused or put off.",
             "# TYPE discreet_received_total counter",
-            *(f'discreet_received_total{{outcome="{name}"}} {n}' for name, n in self.intake.counts.items()),
+            *(f'discreet_received_total{{outcome="{name}"}} {n}' for name, n in intake.counts.items()),
         ]
         return PlainTextResponse("\n".join(lines) + "\n", headers=PLAIN)
 
-
-class _Topics:
-    """What reports of bits tell: how many topics can be learned, and the topics."""
-
-    def __init__(self, store: ReportStore) -> None:
-        self.store, self.answers = store, TopicFits(store)
-
-    async def status(self, request: Request) -> Response:
-        return JSONResponse(await self.answers.status(), headers=PLAIN)
-
-    async def topics(self, request: Request) -> Response:
-        asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(self.store.words))
-        if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
-            raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
-        outliers = request.query_params.get("outliers", "")
-        if outliers not in ("", "keep"):
-            raise HTTPException(422, "outliers may be keep, or is left out.")
-        told = await self.answers.topics(int(asked) if asked else None, keep_all=outliers == "keep")
-        return JSONResponse(told, headers=PLAIN)
+    return [Route("/metrics", metrics), Route("/healthz", health)]
 
 
 def _page() -> tuple[str, str]:
@@ -158,22 +94,50 @@ async def _refusal(request: Request, error: Exception) -> Response:
     )
 
 
-def _topic_routes(store: ReportStore) -> tuple[list[Route], Callable[[], None]]:
-    """Return what is told of reports of bits, and what gives up a fit that is under way."""
-    topics = _Topics(store)
+def _topic_routes(store: ReportStore, fits: TopicFits) -> list[Route]:
+    """Return what is told of reports of bits: how many topics can be learned, the topics, and a page of them."""
     text, policy = _page()
+
+    async def status(request: Request) -> Response:
+        return JSONResponse(await fits.status(), headers=PLAIN)
+
+    async def topics(request: Request) -> Response:
+        asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(store.words))
+        if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
+            raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
+        outliers = request.query_params.get("outliers", "")
+        if outliers not in ("", "keep"):
+            raise HTTPException(422, "outliers may be keep, or is left out.")
+        told = await fits.topics(int(asked) if asked else None, keep_all=outliers == "keep")
+        return JSONResponse(told, headers=PLAIN)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(text, headers={**PLAIN, "Content-Security-Policy": policy})
 
-    routes = [Route("/status", topics.status), Route("/topics", topics.topics), Route("/", page)]
-    return routes, topics.answers.stop
+    return [Route("/status", status), Route("/topics", topics), Route("/", page)]
 
 
 def _question_routes(store: ReportStore, asked: PublishedQuestion) -> list[Route]:
-    """Return what is told where whole documents are asked about."""
-    asking = QuestionRoutes(store, asked)
-    return [Route("/question", asking.question), Route("/status", asking.status)]
+    """Return what is told where whole documents are asked about: the question as clients take it, and how many did."""
+    text, question = asked.to_json().encode(), asked.question
+    fixed = {
+        "question": question.digest.hex(),
+        "kind": question.kind,
+        "place": question.place,
+        "questions": len(asked.ends),
+        "n_words": len(question.vocabulary),
+        "epsilon": asked.channel.epsilon,
+        "guarantee": asked.guarantee,
+    }
+
+    async def tell_question(request: Request) -> Response:
+        return Response(text, media_type="application/json", headers=PLAIN)
+
+    async def status(request: Request) -> Response:
+        told = {"reports": store.n_reports, "waiting": store.waiting, **fixed}
+        return JSONResponse(told, headers=PLAIN)
+
+    return [Route("/question", tell_question), Route("/status", status)]
 
 
 def make_app(
@@ -206,17 +170,18 @@ def make_app(
         By which the service may be reached, beside addresses in figures and ``localhost``.
     """
     intake = Intake(store, admission, rate, most_reports, most_words)
-    telling = _Metrics(store, intake)
+    fits: TopicFits | None = None
     if isinstance(store.channel, PublishedQuestion):
-        told, stop = _question_routes(store, store.channel), None
+        told = _question_routes(store, store.channel)
     else:
-        told, stop = _topic_routes(store)
+        fits = TopicFits(store)
+        told = _topic_routes(store, fits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         yield
-        if stop is not None:
-            stop()
+        if fits is not None:
+            fits.stop()
 
     middleware: list[Any] = [Middleware(HostCheck, names=names, origins=origins)]
     if origins:
@@ -232,8 +197,7 @@ def make_app(
         routes=[
             Route("/reports", intake.counting(intake.reports), methods=["POST"]),
             Route("/withdraw", intake.counting(intake.withdraw), methods=["POST"]),
-            Route("/metrics", telling.metrics),
-            Route("/healthz", telling.health),
+            *_service_routes(store, intake),
             *told,
         ],
         middleware=middleware,
@@ -252,8 +216,6 @@ def make_app(
 _MOST_CONNECTIONS = 1_000
 #: Bytes of a request's head.
 _MOST_HEAD = 16_384
-#: What the system keeps of an answer that is not taken, which it would else let grow to megabytes a connection.
-_SENT_AHEAD = 1 << 17
 #: Files that are not connections: the store, its log, the standard streams, libraries.
 _OTHER_FILES = 100
 
@@ -280,7 +242,6 @@ def run_server(app: Starlette, host: str, port: int) -> None:
     listening = socket.socket(family, socket.SOCK_STREAM)
     with listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
         try:
             listening.bind((host, port))
             listening.listen(1024)
