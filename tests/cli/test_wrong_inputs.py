@@ -22,7 +22,7 @@ MISTAKES = [
     ("fit folder --out m --ledger b.json", "docx"),
     ("fit semicolons.csv --text note --out m --ledger b.json", "delimiter"),
     ("fit latin.csv --text note --out m --ledger b.json", "encoding"),
-    ("fit gaps.csv --text note --person patient --out m --ledger b.json", "--read skip_empty=true"),
+    ("fit gaps.csv --text note --person patient --out m --ledger b.json", "--skip-empty"),
     ("fit empty.csv --text note --out m --ledger b.json", "empty"),
     ("fit broken.jsonl --text note --out m --ledger b.json", "line 2"),
     (f"{FIT} --epsilon 1,5", "write 1.5"),

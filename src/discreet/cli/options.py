@@ -80,6 +80,15 @@ About = Annotated[
         help=f"What card and report say: {', '.join(_DETAILS)}; repeat it for others.",
     ),
 ]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
+]
+SkipEmpty = Annotated[
+    bool,
+    typer.Option(
+        "--skip-empty", help="Leave out documents without text, or without a person where one is asked for."
+    ),
+]
 StopWords = Annotated[
     list[str] | None,
     typer.Option(
@@ -351,26 +360,34 @@ class TextOptions:
 NOTHING_SAID = TextOptions()
 
 
-def reads_texts(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def reads_texts(
+    *left_out: str, of_tables: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command ``--text`` and ``--read`` in place of its parameter ``how``.
 
     Parameters
     ----------
     *left_out : str
         What ``--read`` does not take here.
+    of_tables : bool, default False
+        Give it ``--sheet`` and ``--skip-empty``, too.
     """
     names = tuple(name for name in READ if name not in left_out)
+    of_rows = [("sheet", None, Sheet), ("skip_empty", False, SkipEmpty)] if of_tables else []
+    shown: list[tuple[str, Any, Any]] = [("text", None, Text), *of_rows, ("read", None, Read)]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         shared = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in (("text", Text), ("read", Read))
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, default, annotation in shown
         ]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
             text, read = given.pop("text"), named_values(given.pop("read"), names, "--read")
+            said = {name: given.pop(name) for name, _, _ in of_rows}
+            read |= {name: value for name, value in said.items() if value}
             command(how=TextOptions(text, read), **given)
 
         parameters = [

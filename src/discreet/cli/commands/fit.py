@@ -72,14 +72,22 @@ _SAID = frozenset((
 
 
 @in_panels(
-    The_file_and_its_words=("read", "vocabulary", "vocabulary_is_public", "stop_words", "word_vectors"),
+    The_file_and_its_words=(
+        "sheet",
+        "skip_empty",
+        "read",
+        "vocabulary",
+        "vocabulary_is_public",
+        "stop_words",
+        "word_vectors",
+    ),
     Shares_of_topics_in_groups=(
         *("by", "shares", "by_share", "groups", "every", "start", "end", "private_groups"),
     ),
     The_run=("settings", "seed", "workers", "tls"),
     Ledger_and_card=("budget", "unit_name", "about"),
 )
-@reads_texts()
+@reads_texts(of_tables=True)
 def _fit(
     checks: bool,
     corpus: CorpusArgument,

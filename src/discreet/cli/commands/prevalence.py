@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
 
-@reads_texts(*NOT_OF_A_RELEASE)
+@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def prevalence(
     model: Annotated[
         Path,
