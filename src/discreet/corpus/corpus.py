@@ -69,7 +69,7 @@ def _corpus_html(corpus: Corpus) -> str:
     return facts_html("Corpus", facts)
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Corpus(_NoArray):
     """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
 
@@ -162,6 +162,12 @@ class Corpus(_NoArray):
             fields=(),
             n_skipped=0,
         )
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a Corpus does not change: {name} cannot be set.")
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        self._set(**state[1])
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -396,14 +402,13 @@ class Corpus(_NoArray):
         stays = moved >= 0
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self.counts.indptr]
         size = (self.n_documents, len(kept))
-        counts = sp.csr_matrix((self.counts.data[stays], moved[stays], ends), shape=size)
-        corpus = self._with(counts=canonical_counts(counts), vocabulary=kept, word_origin=UNKNOWN)
+        counts = canonical_counts(sp.csr_matrix((self.counts.data[stays], moved[stays], ends), shape=size))
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self.word_origin if kept == self.vocabulary else UNKNOWN.after(self.word_origin.choices)
         if words_are_public and not origin.is_public:
             origin = origin.public_by("words_are_public=True in Corpus.restrict")
-        return corpus._with(word_origin=origin)
+        return self._with(counts=counts, vocabulary=kept, word_origin=origin)
 
     def split(
         self,
@@ -429,52 +434,42 @@ class Corpus(_NoArray):
         train, test : Corpus
             Rows in their old order; numbers of persons unchanged.
         """
-        train, test = split_rows(self, test_size, train_size, random_state, by)
-        return self.take(train), self.take(test)
+        check(by=(by, optional(choice("document", "person"))))
+        persons = self.persons
+        if by == "person" and persons is None:
+            raise CorpusError(
+                'by="person" needs a corpus with persons: read it with person=, or split by="document".'
+            )
+        if persons is None or by == "document":
+            unit = np.arange(self.n_documents)
+            name = "documents"
+        else:
+            unit = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+            name = "persons"
+        n_units = int(unit.max()) + 1 if len(unit) else 0
+        n_test = _amount(test_size, n_units, "test_size", round_up=True)
+        n_train = (
+            n_units - n_test
+            if train_size is None
+            else _amount(train_size, n_units, "train_size", round_up=False)
+        )
+        if n_test < 1 or n_train < 1 or n_test + n_train > n_units:
+            raise ParameterError(
+                f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
+                "both need at least one. Choose another test_size."
+            )
+        order = np.random.default_rng(random_state).permutation(n_units)
+        side = np.zeros(n_units, np.int8)
+        side[order[:n_test]] = 2
+        side[order[n_test : n_test + n_train]] = 1
+        of_row = side[unit]
+        return self.take(np.flatnonzero(of_row == 1)), self.take(np.flatnonzero(of_row == 2))
 
 
 def _origin_of_texts(listed: Any, public: bool, where: str) -> WordOrigin:
     if public:
         return WordOrigin.public(f"words_are_public=True in Corpus.{where}")
     return FROM_TEXT if listed is None else UNKNOWN
-
-
-def split_rows(
-    corpus: Corpus,
-    test_size: float | int,
-    train_size: float | int | None,
-    random_state: int,
-    by: str | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to train on and the rows to test on; see :meth:`Corpus.split`."""
-    check(by=(by, optional(choice("document", "person"))))
-    persons = corpus.persons
-    if by == "person" and persons is None:
-        raise CorpusError(
-            'by="person" needs a corpus with persons: read it with person=, or split by="document".'
-        )
-    if persons is None or by == "document":
-        unit = np.arange(corpus.n_documents)
-        name = "documents"
-    else:
-        unit = np.unique(persons, return_inverse=True)[1].astype(np.int64)
-        name = "persons"
-    n_units = int(unit.max()) + 1 if len(unit) else 0
-    n_test = _amount(test_size, n_units, "test_size", round_up=True)
-    n_train = (
-        n_units - n_test if train_size is None else _amount(train_size, n_units, "train_size", round_up=False)
-    )
-    if n_test < 1 or n_train < 1 or n_test + n_train > n_units:
-        raise ParameterError(
-            f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
-            "both need at least one. Choose another test_size."
-        )
-    order = np.random.default_rng(random_state).permutation(n_units)
-    side = np.zeros(n_units, np.int8)
-    side[order[:n_test]] = 2
-    side[order[n_test : n_test + n_train]] = 1
-    of_row = side[unit]
-    return np.flatnonzero(of_row == 1), np.flatnonzero(of_row == 2)
 
 
 def _amount(size: Any, n_units: int, name: str, *, round_up: bool) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,17 @@ _LARGEST_ORIGIN = 1 << 14
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
+@contextmanager
+def _without_context() -> Generator[None]:
+    """Let go of what an error of ours was raised from, which may hold the bytes that were being read."""
+    try:
+        yield
+    except CorpusError as error:
+        error.__context__ = None
+        raise
+
+
+@_without_context()
 def read_corpus(
     path: PathLike,
     format: str | None = None,  # noqa: A002  (a name other code relies on)
@@ -119,38 +130,6 @@ def read_corpus(
     Text is read as a stream and never held: memory is 8 bytes for each different word of each document, and
     the words themselves.
     """
-    options = dict(locals())
-    try:
-        return _read(**options)
-    except CorpusError as error:
-        # What it was raised from may hold the bytes that were being read.
-        error.__context__ = None
-        raise
-
-
-def _read(
-    path: PathLike,
-    format: str | None,  # noqa: A002
-    text: str | None,
-    person: str | None,
-    label: str | None,
-    vocabulary: WordList | None,
-    persons: PathLike | ArrayLike | None,
-    labels: PathLike | Sequence[Any] | None,
-    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None,
-    token_pattern: str | None,
-    lowercase: bool | None,
-    stop_words: Any,
-    ngram_range: tuple[int, int] | None,
-    phrases: WordList | None,
-    delimiter: str | None,
-    sheet: str | None,
-    encoding: str,
-    words_are_public: bool,
-    skip_empty: bool,
-    keep_empty: bool,
-    callback: Callback | None,
-) -> Corpus:
     row = reader_of(find_format(path) if format is None else format)
     listed = words_for([path], vocabulary, encoding)
     tokenizing = {
@@ -182,14 +161,16 @@ def _read(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )
         corpus: Corpus = row.function("read")(path, reading)
-        parts = {"persons": corpus.persons, "labels": corpus.labels}
-        origin, n_skipped, cut, seen = corpus.word_origin, corpus.n_skipped, corpus.cut, corpus.fields
+        origin, read = corpus.word_origin, corpus
         if given:
-            corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
+            parts = {"persons": corpus.persons, "labels": corpus.labels} | given
+            corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
         origin = declared(origin, words_are_public, listed is not None)
-        return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut, fields=seen)
+        return corpus.with_word_origin(origin).read_as(
+            n_skipped=read.n_skipped, cut=read.cut, fields=read.fields
+        )
     fields = {"text": text, "person": person, "label": label, "sheet": sheet}
     refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
     told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
@@ -252,17 +233,8 @@ def name_columns(
 ) -> tuple[tuple[str, ...], WordOrigin]:
     """Return the word of each column of a file of counts, and where the words come from.
 
-    Parameters
-    ----------
-    path : path
-    row : Format
-    shape : tuple of int
-        Documents and columns.
-    n_entries : int
-    held : tuple of (sequence of str or None, WordOrigin)
-        The words that the file itself holds, if any, and where they come from.
-    listed : tuple of str, optional
-        The words that were given.
+    ``shape`` is documents and columns; ``held`` the words that the file itself holds, if any, and where they come from;
+    ``listed`` the words that were given.
     """
     words, origin = held
     refuse_emptiness(os.fspath(path), "documents", shape[0], n_entries)

@@ -1,6 +1,7 @@
 """A corpus that lies on disk in shards and never has to be in memory."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class ShardedCorpus:
     """A folder of shards that :func:`write_shards` wrote. As private as the text.
 
@@ -30,6 +32,8 @@ class ShardedCorpus:
     Attributes
     ----------
     folder : pathlib.Path
+    manifest : Manifest
+        What the manifest says.
     shards : tuple of Shard
         In which the documents lie; all documents of a person in one.
     unit : {"document", "person"}
@@ -52,40 +56,32 @@ class ShardedCorpus:
         Where the folder was not written to its end or is damaged, or somebody's documents lie in two shards.
     """
 
-    __slots__ = ("__weakref__", "_folder", "_manifest")
+    folder: Path
+    manifest: Manifest
 
     def __init__(self, folder: PathLike) -> None:
-        self._folder = Path(folder).absolute()
-        self._manifest = read_manifest(self._folder)
+        object.__setattr__(self, "folder", Path(folder).absolute())
+        object.__setattr__(self, "manifest", read_manifest(self.folder))
 
     def _with(self, **changes: Any) -> "ShardedCorpus":
         corpus = object.__new__(ShardedCorpus)
-        corpus._folder, corpus._manifest = self._folder, self._manifest._replace(**changes)
+        object.__setattr__(corpus, "folder", self.folder)
+        object.__setattr__(corpus, "manifest", self.manifest._replace(**changes))
         return corpus
-
-    @property
-    def folder(self) -> Path:
-        """The folder."""
-        return self._folder
-
-    @property
-    def manifest(self) -> Manifest:
-        """What the manifest says."""
-        return self._manifest
 
     @property
     def unit(self) -> str:
         """Whose presence a promise about these shards can hide."""
-        return self._manifest.unit
+        return self.manifest.unit
 
     @property
     def shards(self) -> tuple[Shard, ...]:
         """The shards, as something small that can be sent to whoever reads them."""
         owned = self.unit == "person"
-        folder, n_words = str(self._folder), self.n_words
+        folder, n_words = str(self.folder), self.n_words
         found: list[Shard] = []
         documents = units = tokens = 0
-        for entry in self._manifest.entries:
+        for entry in self.manifest.entries:
             found.append(Shard(folder, entry, n_words, owned, documents, units, tokens))
             documents += entry.n_documents
             units += entry.n_units if owned else entry.n_documents
@@ -95,22 +91,22 @@ class ShardedCorpus:
     @property
     def vocabulary(self) -> tuple[str, ...]:
         """The word of each column."""
-        return self._manifest.words
+        return self.manifest.words
 
     @property
     def word_origin(self) -> WordOrigin:
         """Where the words come from, and who says so."""
-        return self._manifest.origin
+        return self.manifest.origin
 
     @property
     def words_are_public(self) -> bool:
         """Whether somebody said that the list of words is the same whatever the texts say."""
-        return self._manifest.origin.is_public
+        return self.manifest.origin.is_public
 
     @property
     def cut(self) -> Mapping[str, Any]:
         """How the texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known."""
-        return self._manifest.cut
+        return self.manifest.cut
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -120,22 +116,22 @@ class ShardedCorpus:
     @property
     def n_documents(self) -> int:
         """Number of documents, empty ones too."""
-        return self._manifest.total("n_documents")
+        return self.manifest.total("n_documents")
 
     @property
     def n_words(self) -> int:
         """Number of words of the vocabulary."""
-        return len(self._manifest.words)
+        return len(self.manifest.words)
 
     @property
     def n_tokens(self) -> int:
         """Sum of all counts."""
-        return self._manifest.total("n_tokens")
+        return self.manifest.total("n_tokens")
 
     @property
     def n_units(self) -> int:
         """Number of persons, or of documents where there are no persons."""
-        return self._manifest.total("n_units") if self.unit == "person" else self.n_documents
+        return self.manifest.total("n_units") if self.unit == "person" else self.n_documents
 
     def __len__(self) -> int:
         return self.n_documents
@@ -143,7 +139,7 @@ class ShardedCorpus:
     def __repr__(self) -> str:
         persons = f"{self.n_units} persons" if self.unit == "person" else "no persons"
         sizes = f"{self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens, {persons}"
-        return f"ShardedCorpus({sizes}, in {len(self._manifest.entries)} shards)"
+        return f"ShardedCorpus({sizes}, in {len(self.manifest.entries)} shards)"
 
     def __iter__(self) -> Iterator[Corpus]:
         """Yield each shard as a corpus."""
