@@ -25,7 +25,8 @@ from discreet import (
     PrivateSVILDA,
     fit_topics,
 )
-from discreet.central.sums import em_round, statistics
+from discreet.central.sums import em_round
+from discreet.central.sums import units as sums
 from discreet.central.sums.units import ShardedUnits
 from discreet.corpus import write_shards
 from discreet.corpus.vocabulary import WordOrigin
@@ -147,13 +148,13 @@ def test_every_sum_is_that_of_the_naive_twin(tmp_path, owned):
     shards = write_shards(Corpus(counts, WORDS[:12], persons), tmp_path / "s", shard_documents=17)
     units = naive.by_unit(counts, persons)
     sharded = ShardedUnits(shards.shards, 12, ProcessEngine(2))
-    assert statistics.count_sum(sharded).tolist() == [len(units) * 2**BITS]
-    total = statistics.unigram_sum(sharded)
+    assert sums.count_sum(sharded).tolist() == [len(units) * 2**BITS]
+    total = sums.unigram_sum(sharded)
     np.testing.assert_allclose(
         total, naive.add_up((naive.unigram_vector(u, 12) for u in units), 12), atol=300
     )
     chosen, weights = np.array([1, 4, 7, 9]), np.array([1.0, 0.5, 2.0, 1.5])
-    total = statistics.cooccurrence_sum(sharded, chosen, weights)
+    total = sums.cooccurrence_sum(sharded, chosen, weights)
     vectors = (naive.cooccurrence_vector(u, chosen, weights) for u in units)
     np.testing.assert_allclose(total, naive.add_up(vectors, total.shape), atol=300)
     topics = np.random.default_rng(0).dirichlet(np.ones(12), K).T
