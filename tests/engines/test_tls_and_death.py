@@ -20,7 +20,7 @@ from tests.central.test_sharded import corpus, fit, in_memory
 from tests.engines.counting_tasks import Numbers, slow_value, start, step
 
 from discreet import EngineError, Ledger, PrivateLDA
-from discreet.cli.reading import engine_for
+from discreet.cli.files import engine_for
 from discreet.corpus import write_shards
 from discreet.engines import DaskEngine, StateStore
 

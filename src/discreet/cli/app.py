@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from discreet._version import __version__
-from discreet.cli.ledgers import after_interruption, close_ledgers, written_elsewhere
+from discreet.cli.files import after_interruption, close_ledgers, written_elsewhere
 from discreet.cli.options import READ
 from discreet.errors import (
     CorpusWarning,

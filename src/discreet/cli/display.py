@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from discreet._base.progress import Callback, Rates
-from discreet.cli.ledgers import written
+from discreet.cli.files import written
 from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease

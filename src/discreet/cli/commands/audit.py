@@ -126,7 +126,7 @@ def audit(
     from discreet._base.files import write_whole
     from discreet.audit import bootstrap_intervals, lira
     from discreet.cli.display import console, progress
-    from discreet.cli.reading import say_skipped
+    from discreet.cli.files import say_skipped
     from discreet.corpus import read_corpus
 
     given = {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import ledger_of_run, open_ledger
+from discreet.cli.files import ledger_for
 from discreet.cli.options import (
     NOTHING_SAID,
     CorpusArgument,
@@ -124,7 +124,7 @@ def _choose(
     """Train all candidates privately, choose the best privately, and write it."""
     from discreet.central import choose_n_topics_privately
     from discreet.cli.display import console, hand_over, progress
-    from discreet.cli.reading import declare_public, load, say_skipped
+    from discreet.cli.files import declare_public, load, say_skipped
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     say = console(quiet=quiet)
@@ -140,8 +140,7 @@ def _choose(
         if not documents.words_are_public and documents.word_origin.kind != "chosen":
             raise PrivacyError(_NEEDS_WORDS)
         unit = "document" if documents.persons is None else "person"
-        terms = (settings["epsilon"], settings["delta"], unit)
-        book = ledger_of_run(documents, *terms) if ledger is None else open_ledger(ledger, *terms)
+        book = ledger_for(ledger, documents, settings["epsilon"], settings["delta"], unit)
         found = choose_n_topics_privately(
             documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
         )
@@ -170,7 +169,7 @@ def _compare(
     """Compare on exact counts, and show how each did."""
     from discreet._base.files import write_whole
     from discreet.cli.display import console, progress
-    from discreet.cli.reading import load, say_skipped
+    from discreet.cli.files import load, say_skipped
     from discreet.evaluate import choose_n_topics
 
     say = console(quiet=quiet)

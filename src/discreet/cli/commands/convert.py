@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.files import declare_public, load, say_skipped
 from discreet.cli.options import (
     NOTHING_SAID,
     Label,
@@ -19,7 +20,6 @@ from discreet.cli.options import (
     check_output_file,
     reads_texts,
 )
-from discreet.cli.reading import declare_public, load, say_skipped
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError, ParameterError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit, open_ledger, save_with_card
+from discreet.cli.files import check_release_file, ledger_for, name_of_unit, save_with_card
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
@@ -164,11 +164,7 @@ def _measure_privately(
 
     epsilon, delta, ledger = budget
     unit = "document" if documents.persons is None else "person"
-    called = name_of_unit(unit, None, release)
-    if ledger is None:
-        book = ledger_of_run(documents, epsilon, delta, unit, called)
-    else:
-        book = open_ledger(ledger, epsilon, delta, unit, called)
+    book = ledger_for(ledger, documents, epsilon, delta, unit, name_of_unit(unit, release))
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=-1, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
@@ -192,7 +188,7 @@ def _measure_privately(
 def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._base.arrays import column_words
-    from discreet.cli.reading import load
+    from discreet.cli.files import load
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     known = how.format_of(path)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import check_release_file, name_of_unit, open_ledger, save_with_card
+from discreet.cli.files import (
+    TlsFolder,
+    Workers,
+    check_release_file,
+    engine_for,
+    open_ledger,
+    save_with_card,
+    show_shards,
+)
 from discreet.cli.options import (
     NOTHING_SAID,
     PRIVATE,
@@ -40,7 +48,6 @@ from discreet.cli.options import (
     today,
     with_details,
 )
-from discreet.cli.reading import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.shares import (
     End,
     Every,
@@ -136,9 +143,8 @@ def _fit(
 ) -> None:
     from discreet.central import fit_topics
     from discreet.central.prevalence.estimator import check_labels
-    from discreet.cli.commands.warmup import compiled_before
     from discreet.cli.display import console, console_of_results, hand_over, progress
-    from discreet.cli.reading import load, open_shards
+    from discreet.cli.files import load, open_shards
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vector_file
     from discreet.release.private_estimator import ledger_of_choices
@@ -207,7 +213,7 @@ def _fit(
     documents, beside = read(corpus, known, **options)
     documents = documents.without_persons() if each_document else documents
     if vocabulary_is_public:
-        from discreet.cli.reading import declare_public
+        from discreet.cli.files import declare_public
 
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     if documents.word_origin.kind == "numbered":  # budget would be spent on a choice of column numbers
@@ -229,14 +235,12 @@ def _fit(
     if asks and not typer.confirm(_question(epsilon, book), default=False, err=True):
         say.print("Nothing was spent, and nothing written.")
         raise typer.Exit(1)
-    if book is None and carried is None:
-        unit_name = name_of_unit(given["privacy_unit"], unit_name)
-        if math.isfinite(epsilon):
-            say.print(
-                "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to "
-                "it."
-            )
-    if not compiled_before():
+    if book is None and carried is None and math.isfinite(epsilon):
+        say.print(
+            "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to "
+            "it."
+        )
+    if not _compiled_before():
         say.print(
             "Compiling for this machine, once; that takes up to a minute. `discreet warmup` does it beforehand."
         )
@@ -352,7 +356,7 @@ def _say_what_comes(
 ) -> None:
     """Say whom the run protects, by which words, before it does anything."""
     from discreet.cli.commands.perturb import say_unreachable
-    from discreet.cli.reading import say_skipped
+    from discreet.cli.files import say_skipped
     from discreet.corpus import Corpus
     from discreet.privacy.units import check_unit_name
 
@@ -451,3 +455,11 @@ def _open_ledger(
             f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
         )
     return ledger
+
+
+def _compiled_before() -> bool:
+    """Whether a kernel that every fit needs has machine code on the disk, or needs none."""
+    from discreet.central.sums.em_round import match_moments
+
+    place = getattr(getattr(match_moments, "stats", None), "cache_path", None)
+    return place is None or any(Path(place).glob("matched_moments.*.nbi"))

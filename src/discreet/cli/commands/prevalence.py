@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import check_release_file, ledger_of_run, name_of_unit, open_ledger, save_with_card
+from discreet.cli.files import (
+    TlsFolder,
+    Workers,
+    check_release_file,
+    engine_for,
+    ledger_for,
+    name_of_unit,
+    open_ledger,
+    save_with_card,
+    show_shards,
+)
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
@@ -24,7 +34,6 @@ from discreet.cli.options import (
     today,
     with_details,
 )
-from discreet.cli.reading import TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.shares import (
     End,
     Every,
@@ -96,7 +105,7 @@ def prevalence(
     """
     from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
     from discreet.cli.display import console, print_guarantee, progress
-    from discreet.cli.reading import open_shards, say_skipped
+    from discreet.cli.files import open_shards, say_skipped
     from discreet.corpus import read_corpus
     from discreet.release import Release
 
@@ -114,7 +123,7 @@ def prevalence(
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
-    called = name_of_unit(unit, None, release)
+    called = name_of_unit(unit, release)
     book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, called)
     shares = shares_of(
         release,
@@ -152,7 +161,7 @@ def prevalence(
             say_skipped(documents, say)
         going = show_shards(engine, -1, callback, sharded=known == "shards")
         if book is None:
-            book = ledger_of_run(documents, epsilon, delta, unit, called)
+            book = ledger_for(None, documents, epsilon, delta, unit, called)
         shares.set_params(callback=callback, engine=going, ledger=book)
         if by is None:
             labels = labels_of_all(documents)

@@ -47,7 +47,7 @@ def read(
     No promise covers what is shown. Whoever names a topic or drops words after reading here has used the texts: the
     release's promise does not cover that choice.
     """
-    from discreet.cli.reading import read_for
+    from discreet.cli.files import read_for
     from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.release import Release
 
@@ -96,7 +96,7 @@ def _texts(
     options: dict[str, Any],
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
-    from discreet.cli.reading import read_for
+    from discreet.cli.files import read_for
     from discreet.corpus import Tokenizer
 
     kept: dict[int, str] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet._base.files import list_lines, read_list, write_whole
-from discreet.cli.ledgers import check_release_file, save_with_card
+from discreet.cli.files import check_release_file, save_with_card
 from discreet.cli.options import (
     About,
     Model,

@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from discreet._base.files import write_file
+from discreet.cli.files import TlsFolder, Workers, engine_for
 from discreet.cli.options import (
     NOT_OF_A_RELEASE,
     NOTHING_SAID,
@@ -22,7 +23,6 @@ from discreet.cli.options import (
     check_output_file,
     reads_texts,
 )
-from discreet.cli.reading import TlsFolder, Workers, engine_for
 from discreet.errors import ParameterError, ReleaseError
 
 
@@ -47,7 +47,7 @@ def transform(
     lists them.
     """
     from discreet.cli.display import console
-    from discreet.cli.reading import open_shards, read_for, say_skipped
+    from discreet.cli.files import open_shards, read_for, say_skipped
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"))

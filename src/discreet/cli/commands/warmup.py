@@ -130,14 +130,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     ]
 
 
-def compiled_before() -> bool:
-    """Whether a kernel that every fit needs has machine code on the disk, or needs none."""
-    from discreet.central.sums.em_round import match_moments
-
-    place = getattr(getattr(match_moments, "stats", None), "cache_path", None)
-    return place is None or any(Path(place).glob("matched_moments.*.nbi"))
-
-
 def cache_folders() -> list[Path]:
     """Return where the machine code of the kernels that were loaded is kept."""
     import sys

@@ -1,26 +1,30 @@
-"""How commands read documents: with the files beside them, with the words of a release, and folders of shards.
+"""What commands read and write: documents, folders of shards, ledgers in files, and small releases with their cards.
 
 And what goes through the shards: threads, worker processes of its own, or a Dask cluster.
 """
 
+import secrets
+import tempfile
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
+from discreet._base.files import write_whole
 from discreet._base.progress import Callback
-from discreet.cli.options import called
+from discreet.cli.options import called, check_output_file
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS
-from discreet.errors import EngineError, ParameterError
+from discreet.errors import EngineError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus, ShardedCorpus
     from discreet.engines import Engine
-    from discreet.release import Release
+    from discreet.privacy import Ledger
+    from discreet.release import FitRelease, PrevalenceRelease, Release
 
 Workers = Annotated[
     str | None,
@@ -222,3 +226,140 @@ def _engine(client: Any) -> "Engine":
     from discreet.engines import DaskEngine
 
     return DaskEngine(client)
+
+
+# Ledgers in files, and small releases
+
+
+#: What this run wrote elsewhere than it was asked to.
+_ELSEWHERE: list[str] = []
+#: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.
+_OPENED: list[tuple["Ledger", float | None]] = []
+
+
+def name_of_unit(unit: str, topics: "Release") -> str | None:
+    """Return what the topics call a unit, where they protect units of the same kind."""
+    return topics.ledger.unit_name if topics.promise.privacy_unit == unit else None
+
+
+def open_ledger(
+    path: Path, epsilon: float, delta: float, unit: str, unit_name: str | None = None
+) -> "Ledger":
+    """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
+    from discreet.privacy import Ledger
+
+    new = not path.exists()
+    ledger = Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+    _OPENED.append((ledger, None if new else ledger.spent().epsilon))
+    return ledger
+
+
+def ledger_for(
+    path: Path | None,
+    documents: Any,
+    epsilon: float,
+    delta: float,
+    unit: str,
+    unit_name: str | None = None,
+) -> "Ledger | None":
+    """Return the ledger of a run: that in a file, or one of its own where its units have a name.
+
+    Otherwise the estimator makes one; or, where columns were chosen privately, books where the choice is.
+    """
+    from discreet.corpus.vocabulary import choices_of
+    from discreet.privacy import Ledger
+
+    if path is not None:
+        return open_ledger(path, epsilon, delta, unit, unit_name)
+    if unit_name is None or choices_of(documents):
+        return None
+    return Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+
+
+def close_ledgers() -> None:
+    """End a run: a ledger that it made, and on which nothing was booked, leaves no file, which would fix a unit."""
+    for ledger, before in _OPENED:
+        if before is None:
+            with suppress(PrivacyError):  # somebody else took it away
+                ledger.discard_if_unused()
+    _OPENED.clear()
+    _ELSEWHERE.clear()
+
+
+def written_elsewhere() -> str:
+    """Return what to say of files that are not where they were asked for; "" where all are."""
+    return " ".join(_ELSEWHERE)
+
+
+def after_interruption() -> str:
+    """Say what a run that was interrupted has booked, and how to go on."""
+    told: list[str] = []
+    on = "To go on, run the same command again; it books anew."
+    for ledger, spent in _OPENED:
+        now, before = ledger.spent().epsilon, spent or 0.0
+        left = max(round(ledger.epsilon - now, 4), 0.0)
+        if left < now - before:
+            on = (
+                f"What is left, {left:g}, may not pay for the same again: run it with a smaller --epsilon, or "
+                "decide on a larger budget, which is a weaker promise."
+            )
+        told.append(
+            f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
+            f"been read: {now:.4g} of epsilon = {ledger.epsilon:g} in all."
+            if now > before
+            else f"Nothing was booked on {ledger.path}."
+        )
+    booked = " ".join(told) if told else "No ledger in a file was open, so none has booked anything."
+    return f"interrupted: no result was written. {booked} {on}"
+
+
+def check_release_file(path: Path, *, option: str = "--out") -> None:
+    """Refuse a file that a release cannot be written to, or its card beside it."""
+    check_output_file(path, (".json",), option=option)
+    check_output_file(path.with_suffix(".md"), option=f"the card of {option},")
+
+
+def written(save: Callable[[Path], None], place: Path) -> Path:
+    """Write what was paid for where it was asked for, or else beside it, here, or among temporary files; say so.
+
+    Parameters
+    ----------
+    save : callable
+        Writes to the path that it is given, whole or not at all.
+    place : Path
+
+    Returns
+    -------
+    Path
+        Where it is.
+    """
+    try:
+        save(place)
+    except (OSError, ReleaseError) as error:
+        other = f"{place.stem}-{secrets.token_hex(3)}{place.suffix}"
+        for folder in (place.absolute().parent, Path.cwd(), Path(tempfile.gettempdir())):
+            with suppress(OSError, ReleaseError):
+                save(folder / other)
+                reason = getattr(error, "strerror", None) or error
+                _ELSEWHERE.append(
+                    f"{place} could not be written: {reason}. What was paid for is in {folder / other}."
+                )
+                return folder / other
+        raise
+    return place
+
+
+def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path) -> list[Path]:
+    """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
+    from discreet.release.numbers import encoded
+
+    def save(place: Path) -> None:
+        if place.is_file() and place.stat().st_size == 0:  # as the check before the booking allows
+            write_whole(encoded(made), place, "the release")
+        else:
+            made.save(place)
+
+    path = written(save, path)
+    card = path.with_suffix(".md")
+    write_whole(made.card().encode(), card, "the card")
+    return [path, card]
