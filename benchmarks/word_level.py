@@ -53,7 +53,7 @@ def gibbs(counts):
     def run():
         nonlocal state
         for _ in range(SWEEPS):
-            state, _ = frozen.step(state, tokens, alpha, 0.01, memory=memory, order=order)
+            state = frozen.step(state, tokens, alpha, 0.01, memory=memory, order=order)
 
     return run, len(tokens.words)
 

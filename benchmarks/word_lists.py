@@ -17,7 +17,7 @@ from lda_peers import ALPHA, BETA
 from discreet.evaluate import completion_perplexity
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs import frozen, lists
-from discreet.lda.gibbs.state import State, read_tokens, word_order
+from discreet.lda.gibbs.state import State, count_topics, read_tokens, word_order
 from lda import split
 
 
@@ -32,12 +32,12 @@ def costs(name, tokens, n_topics):
     memory, state = lists.empty_lists(tokens, n_topics), lists.init(tokens, n_topics, 0)
     table, order = frozen.empty_table(tokens.n_words, n_topics), word_order(tokens)
     for _ in range(100):
-        (state, _), spent = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
-    counts = lists.word_topic(state, tokens, n_topics, lists=memory)
+        state, spent = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
+    counts = count_topics(tokens, state.topics, n_topics, order=memory.order)
     listed = np.count_nonzero(counts, axis=1)[tokens.words].mean()
     dense, times = State(state.topics, counts, 0, state.sweep), []
     for _ in range(3):
-        (dense, _), once = seconds(frozen.step, dense, tokens, alpha, BETA, memory=table, order=order)
+        dense, once = seconds(frozen.step, dense, tokens, alpha, BETA, memory=table, order=order)
         times.append(once)
     print(
         f"{name}, K = {n_topics}, sweep 100: lists {spent / n * 1e9:.0f} ns a token, table "
@@ -53,9 +53,9 @@ def renewals(name, tokens, test, n_topics, numbers, n_sweeps):
         memory, state = lists.empty_lists(tokens, n_topics), lists.init(tokens, n_topics, 0)
         spent = 0.0
         for _ in range(n_sweeps):
-            (state, _), once = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
+            state, once = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
             spent += once
-        counts = lists.word_topic(state, tokens, n_topics, lists=memory)[:, :n_topics].T + BETA
+        counts = count_topics(tokens, state.topics, n_topics, order=memory.order)[:, :n_topics].T + BETA
         found = completion_perplexity(counts / counts.sum(axis=1, keepdims=True), test)
         print(
             f"{name}, K = {n_topics}, {number} renewals a sweep: {found:.1f} after {n_sweeps} sweeps, "

@@ -68,14 +68,11 @@ def test_exp_digamma_at_the_edges():
 def test_inference_agrees_with_the_twin(n_topics):
     topics, counts, alpha = problem(n_topics)
     documents = read_documents(counts)
-    gamma, weights, quotients, n_iter = infer(
-        pad_table(topics), documents, alpha, 100, 1e-3, 1, with_quotients=True
-    )
+    gamma, weights, quotients = infer(pad_table(topics), documents, alpha, 100, 1e-3, 1, with_quotients=True)
     assert (gamma[:, n_topics:] == 0).all()
     assert (weights[:, n_topics:] == 0).all()
     for d, document in enumerate(counts):
-        expected, q, steps = naive.infer(document, topics, alpha, 100, 1e-3)
-        assert n_iter[d] == steps
+        expected, q, _ = naive.infer(document, topics, alpha, 100, 1e-3)
         np.testing.assert_allclose(gamma[d, :n_topics], expected, rtol=1e-9)
         mine = quotients[documents.indptr[d] : documents.indptr[d + 1]]
         np.testing.assert_allclose(mine, q[document > 0], rtol=1e-9)
@@ -96,7 +93,7 @@ def test_a_step_agrees_with_the_twin(rate, scale):
     _, counts, alpha = problem(5)
     components = np.random.default_rng(1).gamma(1.0, 1.0, (5, 30)) + 0.01
     state = init(components)
-    after, info = step(
+    after = step(
         state,
         prepare(read_documents(counts), 5),
         doc_topic_prior=alpha,
@@ -109,7 +106,6 @@ def test_a_step_agrees_with_the_twin(rate, scale):
     assert (after.parameters[:, 5:] == 0).all()
     np.testing.assert_array_equal(state.components, components)
     assert after.n_steps == 1
-    assert 1 < info.mean_iterations <= 100
     # All tokens are counted, once.
     assert (after.components - (1 - rate) * components).sum() == pytest.approx(
         rate * (5 * 30 * 0.02 + scale * counts.sum())
@@ -122,10 +118,10 @@ def test_a_step_in_single_precision_agrees_with_the_twin(n_topics):
     components = np.random.default_rng(1).gamma(1.0, 1.0, (n_topics, 30)) + 0.1
     batches = prepare(read_documents(counts), n_topics)
     how = {"doc_topic_prior": alpha, "topic_word_prior": 0.02}
-    after = step(init(components), batches, single=True, **how)[0]
+    after = step(init(components), batches, single=True, **how)
     expected = naive.variational_step(components, counts, alpha, 0.02)
     np.testing.assert_allclose(after.components, expected, rtol=1e-4)
-    double = step(init(components), batches, **how)[0]
+    double = step(init(components), batches, **how)
     assert n_topics == 1 or double.components.tobytes() != after.components.tobytes()
     assert after.components.sum() == pytest.approx(n_topics * 30 * 0.02 + counts.sum(), rel=1e-6)
 
@@ -140,9 +136,8 @@ def test_what_single_precision_cannot_hold_is_inferred_in_double():
     documents, alpha = read_documents(counts), np.full(90, 0.005)
     table = word_weights(init(components))
     single = narrow(table)
-    _, weights, quotients, n_iter = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
-    _, wide, _, n_wide = infer(table, documents, alpha, 100, 1e-3, 1, with_quotients=True)
-    np.testing.assert_array_equal(n_iter, n_wide)
+    _, weights, quotients = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
+    _, wide, _ = infer(table, documents, alpha, 100, 1e-3, 1, with_quotients=True)
     rows = weights[np.repeat(np.arange(2), np.diff(documents.indptr))] * single[0][documents.words]
     np.testing.assert_allclose(quotients * rows.sum(1), documents.counts, rtol=1e-5)  # no token is lost
     np.testing.assert_array_equal(weights[1, :90], wide[1, :90])
@@ -157,9 +152,9 @@ def test_a_word_that_all_topics_hardly_know_is_learned_in_single_precision():
     counts[:10, 9] = 3  # new: exp(digamma(.01)) is e-101
     how = {"doc_topic_prior": np.full(2, 0.1), "topic_word_prior": 0.01, "rate": 0.5}
     batches = prepare(read_documents(counts), 2)
-    found = step(init(components), batches, single=True, **how)[0].components
+    found = step(init(components), batches, single=True, **how).components
     np.testing.assert_allclose(found[:, 9], [15.01, 0.01], rtol=0.01, atol=1e-4)
-    np.testing.assert_allclose(found, step(init(components), batches, **how)[0].components, rtol=1e-3)
+    np.testing.assert_allclose(found, step(init(components), batches, **how).components, rtol=1e-3)
 
 
 def test_rows_in_single_precision_are_as_large_as_they_may_be():
@@ -200,7 +195,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch, block):
     def run(n_threads):
         state = init(np.random.default_rng(4).gamma(100, 0.01, (6, 60)))
         for _ in range(3):
-            state, _ = step(
+            state = step(
                 state, batches, doc_topic_prior=np.full(6, 0.1), topic_word_prior=0.01, n_threads=n_threads
             )
         return state.parameters.tobytes()

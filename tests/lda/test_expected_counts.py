@@ -8,8 +8,9 @@ from tests.naive import expected as naive
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.expected import expected_counts
-from discreet.lda.gibbs.state import aligned_zeros, count_topics, padded, read_tokens, word_order
+from discreet.lda.gibbs.state import count_topics, padded, read_tokens, word_order
 
 BETA = 0.05
 
@@ -29,7 +30,7 @@ def state_of(n_topics, n_documents=30, n_words=20, seed=0):
 
 def expect(tokens, topics, alpha, beta=BETA, earlier=None, n_threads=1):
     counts = count_topics(tokens, topics, len(alpha), earlier=earlier)
-    out = aligned_zeros(counts.shape, np.float32)
+    out = aligned(counts.shape, np.float32)
     expected_counts(tokens, topics, counts, alpha, beta, out, order=word_order(tokens), n_threads=n_threads)
     return out
 

@@ -35,10 +35,8 @@ def test_draws_as_the_twin_does(n_topics):
     state = live_sweep.init(tokens, n_topics, 17)
     for sweep in range(5):
         expected = naive.live_sweep(documents, 6, state.topics, alpha, 0.2, uniforms_of(documents, 17, sweep))
-        old = state
-        state, info = live_sweep.step(state, tokens, alpha, 0.2)
+        state = live_sweep.step(state, tokens, alpha, 0.2)
         assert state.topics.tolist() == expected
-        assert info.n_moved == (old.topics != state.topics).sum()
         np.testing.assert_array_equal(state.word_topic, count_topics(tokens, state.topics, n_topics))
 
 
@@ -49,7 +47,7 @@ def long_run(module, n_sweeps=60_000):
     state = live_sweep.init(tokens, 2, 23)
     seen = np.zeros(8)
     for sweep in range(n_sweeps):
-        state, _ = module.step(state, tokens, alpha, beta)
+        state = module.step(state, tokens, alpha, beta)
         if sweep % 6 == 0:
             seen[int(state.topics @ [4, 2, 1])] += 1
     law = naive.posterior(documents, 2, alpha, beta)

@@ -52,19 +52,21 @@ def some_point(seed=0, n_topics=2, n_words=7, d=3):
     parameters = [own, *start_of_pairs(2.0, n_topics), coordinates, rng.standard_normal(n_words) / 3]
     doubt = 0.1 + rng.random(n_words)
     scales = np.array([0.3, 0.3, 0.7])
-    return parameters, target, np.log(unigram / unigram.sum()), along, centre, 0.4, scales, doubt
+    base = np.log(unigram / unigram.sum())
+    return parameters, target, vector_fit.Prior(base, along, centre, 0.4, scales, doubt)
 
 
 def test_slopes_are_those_of_the_objective():
-    parameters, target, base, along, centre, spread, scales, doubt = some_point()
+    parameters, target, prior = some_point()
+    base, along, centre, spread, scales, doubt = prior
 
     def objective(own, log_pairs, log_weight, coordinates, shift):
         logits = base + shift + coordinates @ along.T + own
         data = naive.objective(logits, log_pairs, log_weight, target, base, np.inf)
-        prior = (own**2).sum() / spread + (((coordinates - centre) ** 2).sum(0) / scales).sum()
-        return data + prior / 2 + (shift**2 / doubt).sum() / 2
+        penalty = (own**2).sum() / spread + (((coordinates - centre) ** 2).sum(0) / scales).sum()
+        return data + penalty / 2 + (shift**2 / doubt).sum() / 2
 
-    slopes = vector_fit._slopes(parameters, target, base, along, centre, spread, scales, doubt)
+    slopes = vector_fit._slopes(parameters, target, prior)
     for which, (values, slope) in enumerate(zip(parameters, slopes, strict=True)):
         for cell in np.ndindex(values.shape):
             around = []
@@ -76,13 +78,15 @@ def test_slopes_are_those_of_the_objective():
 
 
 def test_the_unigram_of_reports_stays_as_it_is():
-    parameters, *rest, doubt = some_point()
-    slopes = vector_fit._slopes(parameters, *rest, np.where(doubt > 0.5, doubt, 0.0))
+    parameters, target, prior = some_point()
+    doubt = prior.doubt
+    slopes = vector_fit._slopes(parameters, target, prior._replace(doubt=np.where(doubt > 0.5, doubt, 0.0)))
     assert ((slopes[4] != 0) == (doubt > 0.5)).all()
 
 
 def test_evidence_is_what_parameters_amount_to_over_how_many_are_determined():
-    parameters, target, base, along, centre, spread, scales, _ = some_point(1)
+    parameters, target, prior = some_point(1)
+    base, along, centre, spread, scales, _ = prior
     own, log_pairs, log_weight, coordinates, shift = parameters
     logits = base + shift + coordinates @ along.T + own
     phi = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -101,13 +105,14 @@ def test_evidence_is_what_parameters_amount_to_over_how_many_are_determined():
         for j in range(3)
         for h in [sum(curvature[k, v] * along[v, j] ** 2 for v in range(7))]
     )
-    point, rule = (parameters, target, base, along, centre, spread, scales), vector_fit._MUCH
+    point, rule = (parameters, target, prior), vector_fit._MUCH
     found = vector_fit._evidence(*point, rule._replace(largest_spread=10.0))
-    assert found[0] == pytest.approx((own**2).sum() / determined, rel=1e-5)
-    assert vector_fit._evidence(*point, rule._replace(largest_spread=found[0] / 2))[0] == found[0] / 2
-    raised = rule._replace(least_spread=2 * found[0], largest_spread=50.0)
-    assert vector_fit._evidence(*point, raised)[0] == 2 * found[0]
-    assert found[1] == pytest.approx(np.full(3, ((coordinates - centre) ** 2).sum() / known), rel=1e-5)
+    assert found.spread == pytest.approx((own**2).sum() / determined, rel=1e-5)
+    half = rule._replace(largest_spread=found.spread / 2)
+    assert vector_fit._evidence(*point, half).spread == found.spread / 2
+    raised = rule._replace(least_spread=2 * found.spread, largest_spread=50.0)
+    assert vector_fit._evidence(*point, raised).spread == 2 * found.spread
+    assert found.scales == pytest.approx(np.full(3, ((coordinates - centre) ** 2).sum() / known), rel=1e-5)
 
 
 def test_vectors_that_know_the_texts_are_believed_and_others_are_not():

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet.lda.documents import read_documents
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import mix, stream_at, sweep_key
-from discreet.lda.gibbs.state import Info, State, Tokens, aligned_zeros, begin, read_tokens
+from discreet.lda.gibbs.state import State, Tokens, begin, read_tokens
 
 __all__ = ["LiveLDA", "init", "step"]
 
@@ -61,10 +62,10 @@ def _draw_all(
 
 def step(
     state: State, tokens: Tokens, doc_topic_prior: NDArray[np.float64], topic_word_prior: float
-) -> tuple[State, Info]:
+) -> State:
     """Do one sweep; ``state`` is left as it was."""
     topics = state.topics.copy()
-    word_topic = aligned_zeros(state.word_topic.shape, np.int32)
+    word_topic = aligned(state.word_topic.shape, np.int32)
     word_topic[:] = state.word_topic
     totals = word_topic[:, : len(doc_topic_prior)].sum(axis=0, dtype=np.int64)
     _draw_all(
@@ -77,8 +78,7 @@ def step(
         topic_word_prior,
         sweep_key(state.seed, state.sweep),
     )
-    n_moved = int(np.count_nonzero(topics != state.topics))
-    return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)
+    return State(topics, word_topic, state.seed, state.sweep + 1)
 
 
 class LiveLDA:
@@ -94,7 +94,7 @@ class LiveLDA:
         state = init(tokens, self.n_topics, self.random_state)
         total = np.zeros((self.n_topics, tokens.n_words))
         for left in reversed(range(self.n_sweeps)):
-            state, _ = step(state, tokens, alpha, self.topic_word_prior)
+            state = step(state, tokens, alpha, self.topic_word_prior)
             if 4 * left < self.n_sweeps and left % 4 == 0:
                 total += state.word_topic[:, : self.n_topics].T + self.topic_word_prior
         self.topic_word_ = total / total.sum(axis=1, keepdims=True)

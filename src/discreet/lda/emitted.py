@@ -17,7 +17,7 @@ rows stay in the nearest cache in between. Rows are padded with zeros to whole v
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -26,6 +26,8 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from discreet._base.kernels import emitted, kernel
+
+Number = TypeVar("Number", bound=np.generic)
 
 I32, I64, F32, F64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 #: Numbers in a vector: doubles, and floats.
@@ -128,8 +130,8 @@ def blocks_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 _DOUBLE, _SINGLE = Vectors(F64, LANES, align=8), Vectors(F32, LANES_SINGLE, align=4)
 
 
-def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return zeros whose first entry starts a cache line."""
+def aligned(shape: tuple[int, ...], dtype: type[Number] = np.float64) -> NDArray[Number]:
+    """Return zeros whose first entry starts a cache line of 64 bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
     start = -raw.ctypes.data % 64

@@ -76,12 +76,6 @@ class State(NamedTuple):
         return np.ascontiguousarray(self.parameters[:, : self.n_topics].T)
 
 
-class Info(NamedTuple):
-    """Mean number of iterations that a document took."""
-
-    mean_iterations: float
-
-
 class Batch(NamedTuple):
     """Some documents, by document and by word."""
 
@@ -126,7 +120,7 @@ def step(
     tol: float = 1e-3,
     n_threads: int = 1,
     single: bool = False,
-) -> tuple[State, Info]:
+) -> State:
     """Infer the documents and move the topics.
 
     Parameters
@@ -151,10 +145,8 @@ def step(
     table = word_weights(state, n_threads)
     unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))
     how = (doc_topic_prior, max_iter, tol, n_threads)
-    total, iterations = statistic(table, batches, unit, *how, single=single)
-    n_documents = sum(batch.documents.n_documents for batch in batches)
-    after = move(state, total, unit, topic_word_prior, rate=rate, scale=scale)
-    return after, Info(iterations / max(1, n_documents))
+    total = statistic(table, batches, unit, *how, single=single)
+    return move(state, total, unit, topic_word_prior, rate=rate, scale=scale)
 
 
 def unit_of(weight: float) -> float:
@@ -172,10 +164,9 @@ def statistic(
     n_threads: int = 1,
     *,
     single: bool = False,
-) -> tuple[NDArray[np.int64], int]:
-    """Infer documents; return the sum of their statistics times ``unit``, (n_words, width), and their iterations."""
+) -> NDArray[np.int64]:
+    """Infer documents; return the sum of their statistics times ``unit``, (n_words, width)."""
     total = np.zeros(table.shape, np.int64)
-    iterations = 0
     narrowed = narrow(table, n_threads) if single else None
     rows: NDArray[Any] = table if narrowed is None else narrowed[0]
     how = (doc_topic_prior, max_iter, tol, n_threads)
@@ -184,13 +175,12 @@ def statistic(
             found = infer(table, batch.documents, *how, with_quotients=True)
         else:
             found = infer_single(table, narrowed, batch.documents, *how)
-        iterations += int(found.n_iter.sum(dtype=np.int64))
 
         def add(piece: tuple[int, int], batch: Batch = batch, found: Found = found) -> None:
             _add_statistic(batch, found, rows, unit, *piece, total)
 
         share_out(add, pieces(batch.by_word, n_threads), n_threads)
-    return total, iterations
+    return total
 
 
 def move(
@@ -337,7 +327,7 @@ def fast_components(
 def stepper_in_memory(documents: Documents, n_topics: int, **settings: Any) -> Callable[[State], State]:
     """Return what takes a batch step over documents; settings as of :func:`step`."""
     batches = prepare(documents, n_topics)
-    return lambda state: step(state, batches, **settings)[0]
+    return lambda state: step(state, batches, **settings)
 
 
 def stepper_over_shards(
@@ -359,7 +349,7 @@ def _statistic_of_shard(
 ) -> NDArray[np.int64]:
     prior, max_iter, tol = how
     batches = prepare(part.documents, n_topics)
-    return statistic(table, batches, unit, prior, max_iter, tol, single=single)[0]
+    return statistic(table, batches, unit, prior, max_iter, tol, single=single)
 
 
 def shares(

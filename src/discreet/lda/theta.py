@@ -162,8 +162,6 @@ class Found(NamedTuple):
     weights: NDArray[np.float64]
     #: (n_entries,): q at the last gamma; or empty, which saves a pass over the words.
     quotients: NDArray[np.float64]
-    #: (n_documents,): steps.
-    n_iter: NDArray[np.int32]
 
 
 @kernel()
@@ -200,8 +198,8 @@ def _infer_document(
     weights: Any,
     quotients: Any,
     memory: Any,
-) -> int:
-    """Infer document d in double precision; return the number of steps. ``memory``: words, counts, shares, sums."""
+) -> None:
+    """Infer document d in double precision. ``memory``: words, counts, shares, sums."""
     words, padded, shares, gathered = memory
     width, n_topics = table.shape[1], 0
     while n_topics < width and prior[n_topics] > 0.0:
@@ -209,12 +207,10 @@ def _infer_document(
     n_padded = load_document(documents, d, words, padded)
     for k in range(width):
         gamma[k] = weights[k] = 1.0 if k < n_topics else 0.0
-    steps = 0
     for _ in range(max_iter):
         gather(weights, gathered, table, words, padded, shares, n_padded)
         change = _dirichlet_step(prior, weights, gathered, gamma)
         exp_digamma_into(gamma, n_topics, weights)
-        steps += 1
         if change < tol * n_topics:
             break
     if len(quotients) > 0:
@@ -222,7 +218,6 @@ def _infer_document(
         gathered[:] = 0.0
         for i in range(len(quotients)):
             quotients[i] = shares[i]
-    return steps
 
 
 @kernel(error_model="numpy")
@@ -237,9 +232,7 @@ def _infer_documents(
         if len(found.quotients) > 0:
             entries = slice(documents.indptr[d], documents.indptr[d + 1])
         gamma, weights, quotients = found.gamma[d], found.weights[d], found.quotients[entries]
-        found.n_iter[d] = _infer_document(
-            table, documents, d, prior, max_iter, tol, gamma, weights, quotients, memory
-        )
+        _infer_document(table, documents, d, prior, max_iter, tol, gamma, weights, quotients, memory)
 
 
 def infer(
@@ -271,7 +264,7 @@ def infer(
     n, width = documents.n_documents, table.shape[1]
     padded = _padded(prior, width)
     quotients = np.empty(len(documents.words) if with_quotients else 0)
-    found = Found(aligned((n, width)), aligned((n, width)), quotients, np.empty(n, np.int32))
+    found = Found(aligned((n, width)), aligned((n, width)), quotients)
 
     def work(piece: tuple[int, int]) -> None:
         _infer_documents(table, documents, padded, max_iter, tol, found, *piece)
@@ -363,14 +356,13 @@ def _infer_documents_single(
             steps += 1
             done = change < tol * n_topics or steps == max_iter
         sums[:] = 0.0
-        found.n_iter[d] = steps
         for k in range(width):
             found.weights[d, k] = weights[k]
         for i in range(end - start):
             found.quotients[start + i] = shares[i]
         if lost:
             row, entries = found.weights[d, :wide], found.quotients[start:end]
-            found.n_iter[d] = _infer_document(
+            _infer_document(
                 table, documents, d, prior[:wide], max_iter, tol, gamma[:wide], row, entries, again
             )
             for i in range(start, end):
@@ -392,8 +384,7 @@ def infer_single(
     """
     n, width = documents.n_documents, narrowed[0].shape[1]
     padded = _padded(prior, width)
-    quotients = np.empty(len(documents.words))
-    found = Found(aligned((0, width)), aligned((n, width)), quotients, np.empty(n, np.int32))
+    found = Found(aligned((0, width)), aligned((n, width)), np.empty(len(documents.words)))
 
     def work(piece: tuple[int, int]) -> None:
         _infer_documents_single(table, narrowed, documents, padded, max_iter, tol, found, *piece)

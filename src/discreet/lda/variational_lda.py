@@ -309,7 +309,7 @@ class VariationalLDA(TopicEstimator):
     def _move(self, state: State, batches: list[Batch], total: int, settings: dict[str, Any]) -> State:
         size = sum(batch.documents.n_documents for batch in batches)
         rate = (self.learning_offset + state.n_steps + 1) ** -self.learning_decay
-        return step(state, batches, rate=rate, scale=total / size, **settings)[0]
+        return step(state, batches, rate=rate, scale=total / size, **settings)
 
     def _settings(self, *, training: bool = False) -> dict[str, Any]:
         precision = {"single": self.mean_change_tol >= _LEAST_SINGLE_TOL} if training else {}

@@ -36,6 +36,7 @@ from discreet.lda.documents import (
     refuse_engine,
     stack,
 )
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs import expected as mean_counts
 from discreet.lda.gibbs import frozen, lists
 from discreet.lda.gibbs.draw import new_seed
@@ -45,8 +46,8 @@ from discreet.lda.gibbs.state import (
     MOST_TOPICS,
     Tokens,
     WordOrder,
-    aligned_zeros,
     begin,
+    count_topics,
     padded,
     read_tokens,
     word_order,
@@ -108,26 +109,28 @@ def chain(
     """
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
     known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
-    table: Callable[[Any], NDArray[np.int32]] = _word_topic
     topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
     if n_topics > MOST_TABLE_TOPICS:
         known["lists"] = lists.empty_lists(tokens, n_topics, earlier)
         words: WordOrder = known["lists"].order
         first: Any = lists.init(tokens, n_topics, seed, topics)
         step: Callable[..., Any] = partial(lists.step, **known)
-        table = partial(lists.word_topic, tokens=tokens, n_topics=n_topics, **known)
+
+        def table(state: Any) -> NDArray[np.int32]:
+            return count_topics(tokens, state.topics, n_topics, n_threads, order=words, earlier=earlier)
+
     else:
         first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
         memory, words = frozen.empty_table(tokens.n_words, n_topics), word_order(tokens)
-        step = partial(frozen.step, memory=memory, order=words, **known)
+        step, table = partial(frozen.step, memory=memory, order=words, **known), _word_topic
 
     def advance(state: Any) -> Any:
         now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast and earlier is None else beta
-        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)[0]
+        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)
 
     def expect(state: Any) -> NDArray[np.float32]:
         counts = table(state)
-        out = aligned_zeros(counts.shape, np.float32)
+        out = aligned(counts.shape, np.float32)
         expected_counts(tokens, state.topics, counts, alpha, beta, out, order=words, n_threads=n_threads)
         if earlier is not None:
             out += earlier
@@ -278,7 +281,7 @@ class GibbsLDA(TopicEstimator):
                     f" is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
                     "call fit to start over.",
                 )
-            before = aligned_zeros((tokens.n_words, padded(len(alpha))), np.int32)
+            before = aligned((tokens.n_words, padded(len(alpha))), np.int32)
             before[:, : len(alpha)] = self.topic_word_counts_.T
         seed = (self.seed_ + self.n_sweeps_) % 2**63
         self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before)

@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
-from discreet.lda.gibbs.state import Tokens, WordOrder, aligned_zeros
+from discreet.lda.emitted import aligned
+from discreet.lda.gibbs.state import Tokens, WordOrder
 
 #: Sweeps between two samples: neighbours are too much alike to be worth the adding up.
 _EVERY = 4
@@ -92,7 +93,7 @@ def init(n_words: int, width: int, n_tokens: int, n_sweeps: int, *, expected: bo
     """
     most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
     kind = np.float32 if expected else np.int32 if most < 2**31 else np.int64
-    return MeanCounts(aligned_zeros((n_words, width), kind), np.zeros(width, np.int64))
+    return MeanCounts(aligned((n_words, width), kind), np.zeros(width, np.int64))
 
 
 @kernel()

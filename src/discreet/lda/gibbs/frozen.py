@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
 from discreet.lda.documents import Part
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import (
     LANES,
     MOST_DRAWS,
@@ -51,11 +52,9 @@ from discreet.lda.gibbs.draw import (
     sweep_key,
 )
 from discreet.lda.gibbs.state import (
-    Info,
     State,
     Tokens,
     WordOrder,
-    aligned_zeros,
     begin,
     count_topics,
     padded,
@@ -209,7 +208,7 @@ def draw_documents(draws: Any, first: int, last: int, workspace: Any, blocks: An
 
 def empty_table(n_words: int, n_topics: int) -> NDArray[np.float32]:
     """Allocate a table for sweeps: n_words * width * 4 bytes, width = n_topics padded to 16s."""
-    return aligned_zeros((n_words, padded(n_topics)), np.float32)
+    return aligned((n_words, padded(n_topics)), np.float32)
 
 
 @kernel(error_model="numpy")
@@ -297,7 +296,7 @@ def sweep(
         Threads; topics do not depend on it.
     """
     n_topics, width = len(doc_topic_prior), table.shape[1]
-    prior = aligned_zeros((width,), np.float32)
+    prior = aligned((width,), np.float32)
     prior[:n_topics] = doc_topic_prior
     own = np.empty((0, width), np.float32) if own is None else own
     n_blocks = width // LANES
@@ -305,7 +304,7 @@ def sweep(
     draws = Draws(tokens, topics, table, prior, own, n_topics, np.uint64(key), first_document)
 
     def draw_piece(piece: tuple[int, int]) -> None:
-        draw_documents(draws, *piece, aligned_zeros((4, width), np.float32), blocks)
+        draw_documents(draws, *piece, aligned((4, width), np.float32), blocks)
 
     share_out(draw_piece, pieces(tokens.indptr, n_threads), n_threads)
 
@@ -320,7 +319,7 @@ def step(
     order: WordOrder | None = None,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
-) -> tuple[State, Info]:
+) -> State:
     """Do one sweep.
 
     Parameters
@@ -349,8 +348,7 @@ def step(
     topics = state.topics.copy()
     sweep(tokens, topics, table, doc_topic_prior, key, own=own, n_threads=n_threads)
     word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order, earlier=earlier)
-    n_moved = int(np.count_nonzero(topics != state.topics))
-    return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)
+    return State(topics, word_topic, state.seed, state.sweep + 1)
 
 
 class _CountsOfShards(NamedTuple):

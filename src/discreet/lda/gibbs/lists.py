@@ -39,13 +39,11 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import balanced_cuts, pieces, share_out
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import LANES, MOST_DRAWS, draw, draw_entry, mix, prefetch, stream_at, sweep_key
 from discreet.lda.gibbs.state import (
-    Info,
     Tokens,
     WordOrder,
-    aligned_zeros,
-    count_topics,
     padded,
     random_topics,
     word_order,
@@ -87,8 +85,8 @@ def empty_lists(tokens: Tokens, n_topics: int, earlier: NDArray[np.int32] | None
         order,
         starts,
         np.zeros(tokens.n_words, np.int32),
-        aligned_zeros((n_entries,), np.uint16),
-        aligned_zeros((n_entries,), np.float32),
+        aligned((n_entries,), np.uint16),
+        aligned((n_entries,), np.float32),
     )
 
 
@@ -149,7 +147,7 @@ def laws(
     The prior; n_words / (c_k + V beta), of a size near 1; by how much that rises without a token of the topic.
     """
     n_topics, empty = len(totals), n_words * beta
-    found = aligned_zeros((3, padded(n_topics)), np.float32)
+    found = aligned((3, padded(n_topics)), np.float32)
     found[0, :n_topics] = doc_topic_prior
     found[1, :n_topics] = n_words / (totals + empty)
     found[2, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
@@ -377,7 +375,7 @@ def step(
     lists: Lists,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
-) -> tuple[ListState, Info]:
+) -> ListState:
     """Do one sweep.
 
     Parameters
@@ -405,22 +403,8 @@ def step(
         draws = Draws(tokens, topics, lists, np.float32(beta), known, n_topics, key)
 
         def draw_piece(piece: tuple[int, int], first: int = part[0], draws: Draws = draws) -> None:
-            place = aligned_zeros((7, draws.laws.shape[1]), np.float32)
+            place = aligned((7, draws.laws.shape[1]), np.float32)
             draw_documents(draws, first + piece[0], first + piece[1], place)
 
         share_out(draw_piece, pieces(tokens.indptr[part[0] : part[1] + 1], n_threads), n_threads)
-    n_moved = int(np.count_nonzero(topics != state.topics))
-    return ListState(topics, state.seed, state.sweep + 1), Info(n_moved)
-
-
-def word_topic(
-    state: ListState,
-    tokens: Tokens,
-    n_topics: int,
-    *,
-    lists: Lists,
-    earlier: NDArray[np.int32] | None = None,
-    n_threads: int = 1,
-) -> NDArray[np.int32]:
-    """Count each word in each topic: (n_words, width), int32."""
-    return count_topics(tokens, state.topics, n_topics, n_threads, order=lists.order, earlier=earlier)
+    return ListState(topics, state.seed, state.sweep + 1)

@@ -51,7 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.threads import balanced_cuts, share_out
-from discreet.lda.emitted import FEW
+from discreet.lda.emitted import FEW, aligned
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 from discreet.lda.gibbs.start_kernels import (
     WORKSPACE,
@@ -66,7 +66,7 @@ from discreet.lda.gibbs.start_kernels import (
     set_laws,
     take_batches,
 )
-from discreet.lda.gibbs.state import Tokens, aligned_zeros, padded
+from discreet.lda.gibbs.state import Tokens, padded
 
 #: Tokens of a topic's own documents, where there are as many.
 SEED_TOKENS = 1000
@@ -143,7 +143,7 @@ def seeded_table(tokens: Tokens, n_topics: int, seed: int) -> NDArray[np.float32
     out documents' tokens.
     """
     n_tokens, lengths = len(tokens.words), np.diff(tokens.indptr)
-    table = aligned_zeros((tokens.n_words, padded(n_topics)), np.float32)
+    table = aligned((tokens.n_words, padded(n_topics)), np.float32)
     half = 0.5 / n_topics
     table[:, :n_topics] = (np.bincount(tokens.words, minlength=tokens.n_words) * half)[:, None]
     order = shuffled(tokens.n_documents, seed, _SEEDING)
@@ -170,7 +170,7 @@ def init(tokens: Tokens, n_topics: int, seed: int, *, seeded: bool = True) -> St
     if seeded:
         table = seeded_table(tokens, n_topics, seed)
     else:
-        table = aligned_zeros((tokens.n_words, padded(n_topics)), np.float32)
+        table = aligned((tokens.n_words, padded(n_topics)), np.float32)
     room = np.minimum(n_topics, 2 * np.diff(tokens.indptr))
     starts = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     topics, values = np.zeros(starts[-1], np.uint16), np.zeros(starts[-1], np.float32)
@@ -181,10 +181,10 @@ def init(tokens: Tokens, n_topics: int, seed: int, *, seeded: bool = True) -> St
 def step(state: Start, given: Pass, word_cuts: NDArray[np.int64]) -> Start:
     """Take the batches of a pass in; ``word_cuts``: words for each thread."""
     n_threads, width = len(word_cuts) - 1, state.table.shape[1]
-    totals, scale = state.totals.copy(), aligned_zeros((width,), np.float32)
+    totals, scale = state.totals.copy(), aligned((width,), np.float32)
     n_done = state.n_done + len(given.cuts)
     if n_threads == 1:
-        place = aligned_zeros((WORKSPACE, width), np.float32)
+        place = aligned((WORKSPACE, width), np.float32)
         factor = take_batches(given, state.n_done, state.factor, totals, scale, place)
         return state._replace(factor=factor, totals=totals, n_done=n_done)
     factor, words = state.factor, list(pairwise(word_cuts.tolist()))
@@ -195,7 +195,7 @@ def step(state: Start, given: Pass, word_cuts: NDArray[np.int64]) -> Start:
         shift = set_laws(given, factor, totals, scale)
 
         def infer(piece: int, b: int = b, shift: np.float32 = shift) -> None:
-            place = aligned_zeros((WORKSPACE, width), np.float32)
+            place = aligned((WORKSPACE, width), np.float32)
             infer_documents(given, b, piece, scale, np.float32(shift), place)
 
         share_out(infer, range(_PIECES), n_threads)
@@ -258,20 +258,20 @@ def starting_topics(
     if earlier is None:
         earlier = np.zeros((0, width), np.int32)
     totals = earlier.sum(axis=0, dtype=np.float64)
-    before = Earlier(earlier, totals, aligned_zeros(earlier.shape, np.float32))
-    prior = aligned_zeros((width,), np.float32)
+    before = Earlier(earlier, totals, aligned(earlier.shape, np.float32))
+    prior = aligned((width,), np.float32)
     prior[:n_topics] = doc_topic_prior
     by_word = np.concatenate([[0], np.cumsum(np.bincount(entries.words, minlength=tokens.n_words))])
     word_cuts = balanced_cuts(by_word, min(n_threads, _PIECES))
     topics, none = np.zeros(n_tokens, np.uint16), np.empty(0, np.uint16)
-    expected, sums = aligned_zeros((0, width), np.float32), np.zeros((_PIECES, width))
+    expected, sums = aligned((0, width), np.float32), np.zeros((_PIECES, width))
     for done in range(schedule.n_passes):
         order = shuffled(tokens.n_documents, seed, _ORDERS - done)
         ends, rows_before = (np.concatenate([[0], np.cumsum(n[order])]) for n in (lengths, rows))
         cuts = balanced_cuts(ends, schedule.n_batches)
         most = int(np.diff(rows_before[cuts]).max())
         if most > len(expected):
-            expected = aligned_zeros((most, width), np.float32)
+            expected = aligned((most, width), np.float32)
         pieces = cut_batches(ends, cuts)
         given = Pass(
             entries,

@@ -4,7 +4,7 @@ Counts live in a table of shape (n_words, width): a row is a word, and the topic
 vectors (``padded``). All of it is integers, so that sums do not depend on who adds them up.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,13 @@ from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.documents import Documents
+from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 
 MOST_TOPICS = 2**16
 _MOST_TOKENS = 2**31 - 1
 _LANES = 16
 _BEFORE_THE_FIRST_SWEEP = -1
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 class Tokens(NamedTuple):
@@ -58,13 +57,6 @@ class State(NamedTuple):
     sweep: int
 
 
-class Info(NamedTuple):
-    """Diagnostics of a sweep."""
-
-    #: Tokens that changed their topic.
-    n_moved: int
-
-
 def read_tokens(documents: Documents) -> Tokens:
     """Write counts out as tokens.
 
@@ -94,14 +86,6 @@ def padded(n_topics: int) -> int:
     if not 1 <= n_topics <= MOST_TOPICS:
         raise ParameterError(Parameter("n_topics"), f" must be from 1 to {MOST_TOPICS}, but is {n_topics}.")
     return -(-n_topics // _LANES) * _LANES
-
-
-def aligned_zeros(shape: tuple[int, ...], dtype: type[Number]) -> NDArray[Number]:
-    """Return zeros whose first entry starts a cache line of 64 bytes."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 def random_topics(n_tokens: int, n_topics: int, seed: int, first: int = 0) -> NDArray[np.uint16]:
@@ -180,7 +164,7 @@ def count_topics(
     wait for a row of its own. ``order`` is ``word_order(tokens)``, to be used again; ``earlier`` counts of other
     documents, to be added.
     """
-    counts = aligned_zeros((tokens.n_words, padded(n_topics)), np.int32)
+    counts = aligned((tokens.n_words, padded(n_topics)), np.int32)
     if earlier is not None:
         counts[:] = earlier
     order = order or word_order(tokens)

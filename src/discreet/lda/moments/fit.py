@@ -44,7 +44,7 @@ MacKay, "Bayesian interpolation", Neural Computation 1992, doi:10.1162/neco.1992
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,15 +133,12 @@ class MomentTopics(NamedTuple):
         S, the mean of theta theta'.
     unigram : array of shape (n_words,)
         Rates of words after empirical Bayes; their sum is the mean number of words in a document.
-    loss : float
-        The objective at the end.
     """
 
     topic_word: Floats
     topic_weight: Floats
     topic_pairs: Floats
     unigram: Floats
-    loss: float
 
 
 def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_steps: int = 200) -> Floats:
@@ -228,24 +225,21 @@ def fit_topics(
     """
     target = combine(list(sources) if isinstance(sources, Sequence) else [sources])
     tau = spread or (1.5 if target.n_documents >= _MANY_DOCUMENTS else 1.0)
-    with one_blas_thread():
-        return _descend(target, n_topics, np.random.default_rng(seed), tau, n_steps, callback)
-
-
-def _descend(
-    target: Target, n_topics: int, rng: Any, tau: float, n_steps: int, callback: Callback | None
-) -> MomentTopics:
     length = float(target.unigram.sum())
     base = np.log(target.unigram / length)
-    logits = base + _SPREAD * rng.standard_normal((n_topics, len(base)))
+    logits = base + _SPREAD * np.random.default_rng(seed).standard_normal((n_topics, len(base)))
     parameters = [logits, *start_of_pairs(length, n_topics)]
-    for step in descend(parameters, lambda: gradients(parameters, target, base, tau)[0], n_steps, RATE):
-        if step % _EVERY == 0:
-            tell(callback, "fitting topics to moments", step, n_steps)
-    _, loss = gradients(parameters, target, base, tau)
-    weight = np.exp(parameters[2])
-    pairs = np.exp((parameters[1] + parameters[1].T) / 2)
-    return MomentTopics(softmax(parameters[0]), weight / weight.sum(), pairs, target.unigram, loss)
+    with one_blas_thread():
+        for step in descend(parameters, lambda: gradients(parameters, target, base, tau)[0], n_steps, RATE):
+            if step % _EVERY == 0:
+                tell(callback, "fitting topics to moments", step, n_steps)
+    logits, log_pairs, log_weight = parameters
+    return _fitted(logits, log_pairs, log_weight, target.unigram)
+
+
+def _fitted(logits: Floats, log_pairs: Floats, log_weight: Floats, unigram: Floats) -> MomentTopics:
+    weight, pairs = np.exp(log_weight), np.exp((log_pairs + log_pairs.T) / 2)
+    return MomentTopics(softmax(logits), weight / weight.sum(), pairs, unigram)
 
 
 def start_of_pairs(length: float, n_topics: int) -> list[Floats]:
@@ -323,6 +317,36 @@ def softmax(logits: Floats) -> Floats:
     """Return topics from logits, rows summing to 1."""
     phi = np.exp(logits - logits.max(1, keepdims=True))
     return phi / phi.sum(1, keepdims=True)
+
+
+class Prior(NamedTuple):
+    """What is expected of the logits before reports are read.
+
+    Attributes
+    ----------
+    base : array of shape (n_words,)
+        Log unigram.
+    along : array of shape (n_words, d)
+        F.
+    centre : array of shape (n_topics, d)
+        Where coordinates a are expected.
+    spread, scales : float, and array of shape (d,)
+        c and tau squared; these follow from the evidence.
+    doubt : array of shape (n_words,)
+        Variance of b.
+    """
+
+    base: Floats
+    along: Floats
+    centre: Floats
+    spread: float
+    scales: Floats
+    doubt: Floats
+
+    def logits(self, parameters: Sequence[Floats]) -> Floats:
+        """Return the logits of topics, (n_topics, n_words), at r, log S, log m, a and b."""
+        own, _, _, coordinates, shift = parameters
+        return self.base + shift + coordinates @ self.along.T + own
 
 
 class _Rule(NamedTuple):
@@ -404,91 +428,60 @@ def fit_topics_with_vectors(
     n_steps : int
     callback : callable, optional
     """
-    with one_blas_thread():
-        return _descend_with_vectors(found, vectors, n_topics, np.random.default_rng(seed), n_steps, callback)
-
-
-def _descend_with_vectors(
-    found: Estimates | NoisyMoments,
-    vectors: Floats,
-    n_topics: int,
-    rng: np.random.Generator,
-    n_steps: int,
-    callback: Callback | None,
-) -> MomentTopics:
-    target, rule = combine([found]), _rule_of(found)
+    target, rule, rng = combine([found]), _rule_of(found), np.random.default_rng(seed)
     length = float(target.unigram.sum())
     unigram = target.unigram / length
     base = np.log(unigram)
-    along = directions(centred(vectors, unigram), unigram, _DIRECTIONS)
-    tilt = np.log(topics_of_vectors(vectors, unigram, n_topics, 0)).T - base
-    centre = rule.public_share * (tilt * unigram) @ along
-    spread, scales = _FIRST_SPREAD, np.full(along.shape[1], _FIRST_SCALE)
-    own = rule.start * rng.standard_normal((n_topics, len(base)))
-    coordinates = centre + _START_OF_COORDINATES * rng.standard_normal(centre.shape)
     doubt = np.minimum(1 / (target.rate_weight * target.unigram**2), rule.doubt)
-    parameters = [own, *start_of_pairs(length, n_topics), coordinates, np.zeros(len(base))]
+    with one_blas_thread():
+        along = directions(centred(vectors, unigram), unigram, _DIRECTIONS)
+        tilt = np.log(topics_of_vectors(vectors, unigram, n_topics, 0)).T - base
+        centre = rule.public_share * (tilt * unigram) @ along
+        prior = Prior(base, along, centre, _FIRST_SPREAD, np.full(along.shape[1], _FIRST_SCALE), doubt)
+        own = rule.start * rng.standard_normal((n_topics, len(base)))
+        coordinates = centre + _START_OF_COORDINATES * rng.standard_normal(centre.shape)
+        parameters = [own, *start_of_pairs(length, n_topics), coordinates, np.zeros(len(base))]
 
-    def slopes() -> list[Floats]:
-        return _slopes(parameters, target, base, along, centre, spread, scales, doubt)
+        def slopes() -> list[Floats]:
+            return _slopes(parameters, target, prior)
 
-    for step in descend(parameters, slopes, n_steps, RATE, (1, 1, 1, 3, 1)):
-        if step % _EVERY == 0:
-            tell(callback, "fitting topics to moments", step, n_steps)
-            if rule.first_evidence <= step < _SETTLED * n_steps:
-                spread, scales = _evidence(parameters, target, base, along, centre, spread, scales, rule)
-    own, log_pairs, log_weight, coordinates, shift = parameters
-    logits, weight = base + shift + coordinates @ along.T + own, np.exp(log_weight)
-    _, loss = gradients([logits, log_pairs, log_weight], target, base, np.inf)
-    pairs = np.exp((log_pairs + log_pairs.T) / 2)
-    return MomentTopics(softmax(logits), weight / weight.sum(), pairs, target.unigram, loss)
+        for step in descend(parameters, slopes, n_steps, RATE, (1, 1, 1, 3, 1)):
+            if step % _EVERY == 0:
+                tell(callback, "fitting topics to moments", step, n_steps)
+                if rule.first_evidence <= step < _SETTLED * n_steps:
+                    prior = _evidence(parameters, target, prior, rule)
+        return _fitted(prior.logits(parameters), parameters[1], parameters[2], target.unigram)
 
 
-def _slopes(
-    parameters: list[Floats],
-    target: Target,
-    base: Floats,
-    along: Floats,
-    centre: Floats,
-    spread: float,
-    scales: Floats,
-    doubt: Floats,
-) -> list[Floats]:
+def _slopes(parameters: list[Floats], target: Target, prior: Prior) -> list[Floats]:
     """Return the gradient in r, log S, log m, a and b; an infinite tau leaves the data's part alone."""
     own, log_pairs, log_weight, coordinates, shift = parameters
-    logits = base + shift + coordinates @ along.T + own
-    (by_logits, by_pairs, by_weight), _ = gradients([logits, log_pairs, log_weight], target, base, np.inf)
+    by_data, _ = gradients([prior.logits(parameters), log_pairs, log_weight], target, prior.base, np.inf)
+    by_logits, by_pairs, by_weight = by_data
+    doubt = np.maximum(prior.doubt, 1e-12)
     return [
-        by_logits + own / spread,
+        by_logits + own / prior.spread,
         by_pairs,
         by_weight,
-        by_logits @ along + (coordinates - centre) / scales,
-        np.where(doubt > 0, by_logits.sum(0) + shift / np.maximum(doubt, 1e-12), 0.0),
+        by_logits @ prior.along + (coordinates - prior.centre) / prior.scales,
+        np.where(prior.doubt > 0, by_logits.sum(0) + shift / doubt, 0.0),
     ]
 
 
-def _evidence(
-    parameters: list[Floats],
-    target: Target,
-    base: Floats,
-    along: Floats,
-    centre: Floats,
-    spread: float,
-    scales: Floats,
-    rule: _Rule,
-) -> tuple[float, Floats]:
+def _evidence(parameters: list[Floats], target: Target, prior: Prior, rule: _Rule) -> Prior:
     """Return c and tau squared anew: what the parameters amount to, over how many of them the data determine."""
-    own, log_pairs, log_weight, coordinates, shift = parameters
-    phi = softmax(base + shift + coordinates @ along.T + own)
+    own, log_pairs, log_weight, coordinates, _ = parameters
+    phi = softmax(prior.logits(parameters))
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     slopes = ((pairs @ phi) ** 2).astype(np.float32)
     curvature = phi**2 * (
         (target.pair_weight @ slopes.T).T.astype(np.float64) + weight[:, None] ** 2 * target.rate_weight
     )
-    determined = float((curvature / (curvature + 1 / spread)).sum())
-    fresh = float(np.clip((own**2).sum() / max(determined, 1e-3), rule.least_spread, rule.largest_spread))
-    block = np.arange(len(scales)) // _BLOCK
-    bent = curvature @ along**2
-    known = np.bincount(block, (bent / (bent + 1 / scales)).sum(0))
-    energy = np.bincount(block, ((coordinates - centre) ** 2).sum(0))
-    return fresh, np.clip(energy / np.maximum(known, 1e-3), _LEAST_SCALE, _LARGEST_SCALE)[block]
+    determined = max(float((curvature / (curvature + 1 / prior.spread)).sum()), 1e-3)
+    spread = float(np.clip((own**2).sum() / determined, rule.least_spread, rule.largest_spread))
+    block = np.arange(len(prior.scales)) // _BLOCK
+    bent = curvature @ prior.along**2
+    known = np.bincount(block, (bent / (bent + 1 / prior.scales)).sum(0))
+    energy = np.bincount(block, ((coordinates - prior.centre) ** 2).sum(0))
+    scales = np.clip(energy / np.maximum(known, 1e-3), _LEAST_SCALE, _LARGEST_SCALE)[block]
+    return prior._replace(spread=spread, scales=scales)
