@@ -82,34 +82,6 @@ def test_agrees_with_scikit_learn():
         assert (corpus.counts != expected).nnz == 0
 
 
-def test_the_quick_path_is_taken_only_where_it_is_right():
-    quick = [DEFAULT_TOKEN_PATTERN, r"\w+", r"\b\w{2,}\b", r"[a-z]{3,}", r"[A-Za-z]+", r"[a-z][a-z]+"]
-    slow = [
-        r"\b[a-z]{3,}\b",
-        r"\S+",
-        r"[^ ]+",
-        r"(\w+)",
-        r"[a-z]{3,5}",
-        r"[a-z]+[0-9]",
-        r"\w{9,}",
-        r"[\d]+",
-        r"(?i)[a-z]+",
-    ]
-    assert all(Tokenizer(pattern)._blanks is not None for pattern in quick)
-    assert all(Tokenizer(pattern)._blanks is None for pattern in slow)
-
-
-def test_dropping_word_boundaries_around_a_class_would_be_caught(monkeypatch):
-    # Planted mistake: treat \b[a-z]{3,}\b as [a-z]{3,}; "abc1" then gives "abc".
-    loose = re.compile(module._RUN.pattern)
-    monkeypatch.setattr(module, "_RUN", loose)
-    wrong = module._one_class_run(r"[a-z]{3,}", True)
-    assert wrong is not None
-    tokenizer = Tokenizer(r"\b[a-z]{3,}\b")
-    tokenizer._blanks = wrong[0]
-    assert tokenizer("abc1 abc") != naive.tokens("abc1 abc", r"\b[a-z]{3,}\b")
-
-
 def test_long_texts_stream_to_the_same_tokens(monkeypatch):
     text = "The quick brown Fox's  jumps_over é the lazy dog 12 3 " * 50
     for pattern in PATTERNS:

@@ -209,10 +209,10 @@ def test_missing_files_and_whole_ones(tmp_path):
     ("source", "expected"),
     [
         ({}, "empty mapping"),
-        ({"nurse": [1, 2], "ward": [1]}, "must have shape"),
+        ({"nurse": [1, 2], "ward": [1]}, "is a list whose rows differ in length"),
         ({"nurse": [1, np.inf]}, "finite"),
         ({"nurse": [1, 1e39]}, "finite numbers below 3.4e38"),
-        ({"nurse": 3.0}, "map words to vectors"),
+        ({"nurse": 3.0}, "a mapping of words to vectors.* is a list of shape"),
         (np.ones((2, 3)), "2 rows for 3 words"),
         (np.ones(3), r"an ndarray of shape \(3,\) and type float64"),
         (np.array([["a", "b"]] * 3), r"an ndarray of shape \(3, 2\) and type text"),

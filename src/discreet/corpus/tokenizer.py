@@ -30,18 +30,11 @@ The same again
 A release names the pattern, the languages and the range of n-grams, which is enough to cut new texts alike. It holds no
 callable, no list of phrases and no list of stop words of one's own: of these it has the name or a digest, and
 :func:`tokenizer_like` asks for the same.
-
-How it is fast
---------------
-The usual patterns are "a run of at least m characters of one class": ``\b\w\w+\b``, ``[a-z]{3,}``. In an
-ASCII text such runs are found by mapping every other character to a blank and splitting there, a few times
-faster than a regular expression. Other patterns and other texts take the regular expression.
 """
 
 import itertools
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -63,15 +56,9 @@ from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
-# \w\w+ or \w{2,} with or without \b around it, or [a-z]{3,} and the like; no escapes or negation in a class.
-_RUN = re.compile(
-    r"(?:\(\?u\))?(?P<edge>\\b)?(?P<unit>\\w|\[[A-Za-z0-9_'-]+\])"
-    r"(?:(?P<plus>\+)|(?P<twice>(?P=unit)\+)|\{(?P<least>[1-9]\d*),\})(?(edge)\\b)"
-)
 _LONG_TEXT = 1 << 20
 _LONGEST_RUN = 20
 _DEFAULTS = {"token_pattern": DEFAULT_TOKEN_PATTERN, "lowercase": True, "ngram_range": (1, 1)}
-_MOST_SHORT_RUNS = 20_000
 _LONGEST_NAME = 200
 
 
@@ -159,12 +146,8 @@ class Tokenizer:
             )
         self._asked_links = keep_links
         self.keep_links = takes_links(self._pattern) if keep_links is None else keep_links
-        other = tokenizer is not None or self._pattern.groups
-        run = None if other else _one_class_run(token_pattern, self.lowercase)
-        self._blanks, shorter = run if run is not None else (None, frozenset[str]())
-        self._short = shorter | {""}
-        #: Tokens of ``split`` that do not count: stop words, and runs too short for the pattern.
-        self.ignored: frozenset[str] = self.stop_words | self._short
+        #: Tokens of ``split`` that do not count: stop words, and an empty group of the pattern.
+        self.ignored: frozenset[str] = self.stop_words | {""}
         self._own = None if tokenizer is None else _OwnTokens(tokenizer)
         self._phrases = None if phrases is None else _Phrases(phrases, self._kept_words)
 
@@ -214,12 +197,9 @@ class Tokenizer:
         return sha256("\n".join(sorted(self.stop_words)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def tokens(self, text: str) -> Iterator[str]:
-        """Yield the tokens of one text, n-grams included; of a very long text without holding all of them."""
-        ignored = self.ignored
-        if len(text) > _LONG_TEXT:
-            words = (word for word in self.split(text) if word not in ignored)
-            return words if self.ngram_range == (1, 1) else self._ngrams(words)
-        return self.runs([word for word in self.split(text) if word not in ignored])
+        """Yield the tokens of one text, n-grams included."""
+        words = (word for word in self.split(text) if word not in self.ignored)
+        return words if self.ngram_range == (1, 1) else self.runs(list(words))
 
     def runs(self, held: list[str]) -> Iterator[str]:
         """Yield what is counted of consecutive tokens: each of them, or their n-grams."""
@@ -242,27 +222,17 @@ class Tokenizer:
         return self._words(text) if self._phrases is None else self._phrases.join(self._kept_words(text))
 
     def _kept_words(self, text: str) -> list[str]:
-        return [word for word in self._words(text) if word not in self._short]
+        return [word for word in self._words(text) if word]
 
     def _words(self, text: str) -> Iterable[str]:
         text = text if self.keep_links else without_links(text)
         if self._own is not None:
             return self._own(lower_words(text) if self.lowercase else text)
+        pattern, lowered = self._pattern_for(text)
         if len(text) > _LONG_TEXT:  # a list of all its words would take some 60 bytes a word
-            return self._stream(text)
-        if self._blanks is not None and text.isascii():
-            return text.translate(self._blanks).split()
-        pattern, lowered = self._pattern_for(text)
-        return self._spelt(pattern.findall(lowered), lowered)
-
-    def _stream(self, text: str) -> Iterator[str]:
-        pattern, lowered = self._pattern_for(text)
-        return iter(
-            self._spelt((match.group(pattern.groups) or "" for match in pattern.finditer(lowered)), lowered)
-        )
-
-    def _spelt(self, words: Iterable[str], lowered: str) -> Iterable[str]:
-        """Return the words of a text as they are written, each by itself."""
+            words: Iterable[str] = (match[pattern.groups] or "" for match in pattern.finditer(lowered))
+        else:
+            words = pattern.findall(lowered)
         return map(spell_final_sigma, words) if self.lowercase and "σ" in lowered else words
 
     def _pattern_for(self, text: str) -> tuple[re.Pattern[str], str]:
@@ -272,15 +242,6 @@ class Tokenizer:
             return self._pattern, lowered
         with_marks, lowered = composed(lowered)
         return with_marks or self._pattern, lowered
-
-    def _ngrams(self, words: Iterator[str]) -> Iterator[str]:
-        shortest, longest = self.ngram_range
-        window: deque[str] = deque(maxlen=longest)
-        for word in words:
-            window.append(word)
-            held = list(window)
-            for n in range(shortest, len(held) + 1):
-                yield " ".join(held[-n:])
 
 
 class _OwnTokens:
@@ -458,30 +419,6 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
             f" must be (shortest, longest) with 1 <= shortest <= longest <= {_LONGEST_RUN}, got {shown(ngram_range)}.",
         )
     return shortest, longest
-
-
-def _one_class_run(token_pattern: str, lowercase: bool) -> tuple[str, frozenset[str]] | None:
-    r"""Return the blanking table of a pattern that is a run of one class, and the runs that are too short.
-
-    ``\b`` is dropped around ``\w`` only, where a longest run has it on both sides anyway. Longest runs and
-    matches are the same because the pattern is greedy and a search goes from left to right.
-    """
-    found = _RUN.fullmatch(token_pattern)
-    if found is None or (found["edge"] and found["unit"] != r"\w"):
-        return None
-    least = int(found["least"] or (2 if found["twice"] else 1))
-    unit = re.compile(found["unit"])
-    table, members = "", set[str]()
-    for code in range(128):
-        character = chr(code).lower() if lowercase else chr(code)
-        inside = unit.fullmatch(character) is not None
-        table += character if inside else " "
-        if inside:
-            members.add(character)
-    if sum(len(members) ** n for n in range(1, least)) > _MOST_SHORT_RUNS:
-        return None
-    short = ("".join(run) for n in range(1, least) for run in itertools.product(sorted(members), repeat=n))
-    return table, frozenset(short)
 
 
 #: Of a repetition that is not called endless.

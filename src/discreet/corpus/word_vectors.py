@@ -25,7 +25,7 @@ import os
 import unicodedata
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence, Set
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from os import PathLike as _Path
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,33 +39,59 @@ from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike, is_zip, open_source, unless_damaged
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
 
-Take = Callable[[str, NDArray[np.float32]], None]
-
 MOST_DIMENSIONS = 4096
 
 
-class Wanted:
-    """The words somebody waits for, as they are spelt and in the one spelling for all that mean the same.
+class _Table:
+    """The vectors of the words somebody waits for, as they come in; the first of each spelling counts."""
 
-    Parameters
-    ----------
-    words : list of str
-    fold : callable
-        From a word to that spelling.
-    """
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self._wanted = set(words)
+        self._folded = {_folded(word) for word in words}
+        self.with_spaces = any(" " in word for word in self._folded)
+        self._exact: dict[str, NDArray[np.float32]] = {}
+        self._respelt: dict[str, NDArray[np.float32]] = {}
 
-    def __init__(self, words: list[str], fold: Callable[[str], str]) -> None:
-        self.exact = set(words)
-        self.fold = fold
-        self.folded = {fold(word) for word in words}
-        self.with_spaces = any(" " in word for word in self.folded)
+    def wants(self, word: str) -> bool:
+        return word in self._wanted or _folded(word) in self._folded
 
-    def __contains__(self, word: str) -> bool:
-        return word in self.exact or self.fold(word) in self.folded
+    def add(self, word: str, vector: NDArray[np.float32]) -> None:
+        if word in self._wanted:
+            self._exact.setdefault(word, vector)
+        folded = _folded(word)
+        if folded in self._folded:
+            self._respelt.setdefault(folded, vector)
+
+    def close(self, n_dimensions: int, name: str, digest: str | None) -> WordVectors:
+        vectors = np.full((len(self.words), n_dimensions), np.nan)
+        respelt = 0
+        for row, word in enumerate(self.words):
+            vector = self._exact.get(word)
+            if vector is None:
+                vector = self._respelt.get(_folded(word))
+                respelt += vector is not None
+            if vector is not None:
+                vectors[row] = vector
+        found = int((~np.isnan(vectors).any(1)).sum())
+        return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt, tuple(self.words))
+
+    def _digest(self, vectors: NDArray[np.float64]) -> str:
+        hashed = hashlib.sha256()
+        for word, vector in zip(self.words, vectors, strict=True):
+            if not np.isnan(vector).any():
+                hashed.update(word.encode() + b"\0" + vector.astype("<f4").tobytes())
+        return hashed.hexdigest()
 
 
-def read_vector_file(path: PathLike, wanted: Wanted, take: Take) -> int:
-    """Hand over the vectors of the words that are wanted, as they come; return the number of dimensions.
+def _folded(word: str) -> str:
+    """One spelling for all that mean the same word."""
+    form = word if word.isascii() else unicodedata.normalize("NFC", word)
+    return form.casefold().replace("_", " ")
+
+
+def _read_file(path: PathLike, table: _Table) -> int:
+    """Put the vectors of a file into a table; return the number of dimensions.
 
     Raises
     ------
@@ -74,7 +100,7 @@ def read_vector_file(path: PathLike, wanted: Wanted, take: Take) -> int:
     """
     name = os.fspath(path)
     if Path(path).is_file() and is_zip(path) and _holds_arrays(path):
-        return _read_npz(path, name, wanted, take)
+        return _read_npz(path, name, table)
     with open_source(path) as source:
         first = source.raw.readline()
         if not first:
@@ -90,8 +116,8 @@ def read_vector_file(path: PathLike, wanted: Wanted, take: Take) -> int:
                     f"{name} looks like the binary format of word2vec; gensim makes text of it: KeyedVectors."
                     "load_word2vec_format(path, binary=True).save_word2vec_format(new_path)."
                 )
-            found = _read_lines([second], name, 2, n_dimensions, wanted, take)
-            found += _read_lines(lines, name, 3, n_dimensions, wanted, take)
+            found = _read_lines([second], name, 2, n_dimensions, table)
+            found += _read_lines(lines, name, 3, n_dimensions, table)
             if found != n_rows:
                 raise CorpusError(
                     f"{name} promises {n_rows:,} vectors and holds {found:,}; copy or download it again."
@@ -104,8 +130,8 @@ def read_vector_file(path: PathLike, wanted: Wanted, take: Take) -> int:
                 "of word2vec (text), GloVe and fastText (.vec) are known, and .npz with words and vectors."
             )
         _check_dimensions(n_dimensions, name)
-        _read_lines([first], name, 1, n_dimensions, wanted, take)
-        _read_lines(source.raw, name, 2, n_dimensions, wanted, take)
+        _read_lines([first], name, 1, n_dimensions, table)
+        _read_lines(source.raw, name, 2, n_dimensions, table)
         return n_dimensions
 
 
@@ -132,9 +158,7 @@ def _is_text(line: bytes, n_dimensions: int) -> bool:
     return len(fields) == n_dimensions + 1 and _numbers(fields[1:]) is not None
 
 
-def _read_lines(
-    lines: Iterable[bytes], name: str, first: int, n_dimensions: int, wanted: Wanted, take: Take
-) -> int:
+def _read_lines(lines: Iterable[bytes], name: str, first: int, n_dimensions: int, table: _Table) -> int:
     """Hand over the vectors of some lines; return how many vectors there are."""
     found = 0
     for number, line in enumerate(lines, first):
@@ -146,15 +170,15 @@ def _read_lines(
                 f"{name}, line {number}: expected a word and {n_dimensions} numbers, found fewer fields."
             )
         # Most lines are of no interest: look at the word before anything is parsed.
-        if not wanted.with_spaces and _decoded(line.split(None, 1)[0]) not in wanted:
+        if not table.with_spaces and not table.wants(_decoded(line.split(None, 1)[0])):
             continue
         word, *fields = line.rsplit(None, n_dimensions)
         vector = _numbers(fields) if len(fields) == n_dimensions else None
         if vector is None:
             raise CorpusError(f"{name}, line {number}: expected a word and {n_dimensions} finite numbers.")
         spelt = _decoded(word.strip())
-        if spelt in wanted:
-            take(spelt, vector)
+        if table.wants(spelt):
+            table.add(spelt, vector)
     return found
 
 
@@ -173,7 +197,7 @@ def _holds_arrays(path: PathLike) -> bool:
     return len(names) != 1 or names[0].endswith(".npy")
 
 
-def _read_npz(path: PathLike, name: str, wanted: Wanted, take: Take) -> int:
+def _read_npz(path: PathLike, name: str, table: _Table) -> int:
     damaged = CorpusError(f"{name} is not an .npz with the arrays words and vectors, or is damaged.")
     with unless_damaged(damaged), Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         words: Any = file["words"]
@@ -187,11 +211,11 @@ def _read_npz(path: PathLike, name: str, wanted: Wanted, take: Take) -> int:
     _check_dimensions(vectors.shape[1], name)
     for row, value in enumerate(words.tolist()):
         word = _decoded(value) if isinstance(value, bytes) else value
-        if word in wanted:
+        if table.wants(word):
             vector = vectors[row].astype(np.float32)
             if not np.isfinite(vector).all():
                 raise CorpusError(f"{name}, vector {row + 1}: expected {vectors.shape[1]} finite numbers.")
-            take(word, vector)
+            table.add(word, vector)
     return int(vectors.shape[1])
 
 
@@ -201,7 +225,6 @@ _EXPECTED = (
     "a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, (words, array), or an array of shape "
     f"(n_words, n_dimensions) with 1 to {MOST_DIMENSIONS} numbers for each word"
 )
-_Rows = tuple[str, Iterable[tuple[str, NDArray[np.float32]]], int]
 
 
 class WordVectors(NamedTuple):
@@ -285,16 +308,12 @@ def _match(source: Any, words: Sequence[str]) -> WordVectors:
         )
     if isinstance(source, WordVectors):
         return _made_for(source, wanted)
+    table = _Table(wanted)
     if isinstance(source, str | _Path):
         path = Path(source)
-        table = _Table(wanted)
-        n_dimensions = read_vector_file(path, table.wanted, table.add)
-        return table.close(n_dimensions, path.name, file_digest(path))
-    name, pairs, n_dimensions = _pairs_of(source, wanted)
-    table = _Table(wanted)
-    for word, vector in pairs:
-        table.add(word, vector)
-    return table.close(n_dimensions, name, None)
+        return table.close(_read_file(path, table), path.name, file_digest(path))
+    kind, n_dimensions = _read_object(source, table)
+    return table.close(n_dimensions, kind, None)
 
 
 def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors:
@@ -340,7 +359,7 @@ def file_digest(path: PathLike) -> str:
 
 def check_vector_file(path: PathLike) -> None:
     """Read a file of vectors to its end and keep nothing: to refuse a broken one before anything is spent."""
-    read_vector_file(path, Wanted([], _folded), lambda word, vector: None)
+    _read_file(path, _Table([]))
 
 
 def check_vectors(source: Any) -> None:
@@ -355,8 +374,7 @@ def check_vectors(source: Any) -> None:
             " must name their words where words are chosen from the texts: give a path, a mapping, a data frame or "
             "(words, array).",
         )
-    for _ in _pairs_of(source, [])[1]:
-        pass
+    _read_object(source, _Table([]))
 
 
 def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> None:
@@ -384,49 +402,6 @@ def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> N
     write_whole(raw.getvalue(), Path(path), "word vectors")
 
 
-class _Table:
-    """Rows as they come in, for the words that are wanted; the first of each spelling counts."""
-
-    def __init__(self, words: list[str]) -> None:
-        self.words = words
-        self.wanted = Wanted(words, _folded)
-        self._exact: dict[str, NDArray[np.float32]] = {}
-        self._respelt: dict[str, NDArray[np.float32]] = {}
-
-    def add(self, word: str, vector: NDArray[np.float32]) -> None:
-        if word in self.wanted.exact:
-            self._exact.setdefault(word, vector)
-        folded = _folded(word)
-        if folded in self.wanted.folded:
-            self._respelt.setdefault(folded, vector)
-
-    def close(self, n_dimensions: int, name: str, digest: str | None) -> WordVectors:
-        vectors = np.full((len(self.words), n_dimensions), np.nan)
-        respelt = 0
-        for row, word in enumerate(self.words):
-            vector = self._exact.get(word)
-            if vector is None:
-                vector = self._respelt.get(_folded(word))
-                respelt += vector is not None
-            if vector is not None:
-                vectors[row] = vector
-        found = int((~np.isnan(vectors).any(1)).sum())
-        return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt, tuple(self.words))
-
-    def _digest(self, vectors: NDArray[np.float64]) -> str:
-        hashed = hashlib.sha256()
-        for word, vector in zip(self.words, vectors, strict=True):
-            if not np.isnan(vector).any():
-                hashed.update(word.encode() + b"\0" + vector.astype("<f4").tobytes())
-        return hashed.hexdigest()
-
-
-def _folded(word: str) -> str:
-    """One spelling for all that mean the same word."""
-    form = word if word.isascii() else unicodedata.normalize("NFC", word)
-    return form.casefold().replace("_", " ")
-
-
 def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
     """Return vectors that were matched before, if it was to these words: rows of others would stand for them."""
     if list(found.words) != words:
@@ -439,48 +414,38 @@ def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
     return found
 
 
-# ---- vectors given as objects: their words and vectors, one after the other
+# ---- vectors given as objects
 
 
-def _pairs_of(source: Any, words: list[str]) -> _Rows:
-    """Words and vectors of an object, with its kind and the number of dimensions."""
+def _read_object(source: Any, table: _Table) -> tuple[str, int]:
+    """Put the vectors of an object into a table; return its kind and the number of dimensions."""
     source = getattr(source, "wv", source)  # a gensim model holds its KeyedVectors there
     if hasattr(source, "key_to_index") and hasattr(source, "vectors"):
         places: Mapping[str, int] = source.key_to_index
-        array = _matrix(source.vectors, "the vectors of KeyedVectors")
-        return (
-            "KeyedVectors",
-            ((word, _checked(array[place])) for word, place in places.items()),
-            array.shape[1],
-        )
-    if isinstance(source, Mapping):
-        return _from_mapping(source)
-    if isinstance(source, tuple | list):
-        return "array", *_aligned(*(_named(source) or (source, words)))
-    if isinstance(source, np.ndarray):
-        return "array", *_aligned(source, words)
-    return _from_frame(source)
-
-
-def _from_mapping(source: Mapping[Any, Any]) -> _Rows:
-    if not source:
-        raise ParameterError("word_vectors is an empty mapping; give words and their vectors.")
-    first = np.shape(next(iter(source.values())))
-    if len(first) != 1 or not 1 <= first[0] <= MOST_DIMENSIONS:
+        kind, words, array = "KeyedVectors", sorted(places, key=places.__getitem__), source.vectors
+    elif isinstance(source, Mapping):
+        if not source:
+            raise ParameterError("word_vectors is an empty mapping; give words and their vectors.")
+        kind, words, array = "mapping", [str(word) for word in source], list(source.values())
+    elif isinstance(source, tuple | list | np.ndarray):
+        named = None if isinstance(source, np.ndarray) else _named(source)
+        array, words = named or (source, table.words)
+        kind = "array"
+    else:
+        kind, (words, array) = "frame", _of_frame(source)
+    matrix = _matrix(array)
+    if len(matrix) != len(words):
         raise ParameterError(
-            f"word_vectors must map words to vectors of 1 to {MOST_DIMENSIONS} numbers, but the first has shape "
-            f"{first}."
+            f"word_vectors has {len(matrix)} rows for {len(words)} words; give one row for each word, or "
+            "(words, array)."
         )
-
-    def rows() -> Iterator[tuple[str, NDArray[np.float32]]]:
-        for word, vector in source.items():
-            if np.shape(vector) != first:
-                raise ParameterError(
-                    f"all word vectors must have shape {first}, but one has {np.shape(vector)}."
-                )
-            yield str(word), _checked(np.asarray(vector))
-
-    return "mapping", rows(), first[0]
+    for word, vector in zip(words, matrix, strict=True):
+        if vector.dtype.kind == "f" and np.isnan(vector).all():
+            continue  # a word without a vector
+        if not (np.abs(vector) < float(np.finfo(np.float32).max)).all():
+            raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
+        table.add(word, vector.astype(np.float32))
+    return kind, matrix.shape[1]
 
 
 def _named(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
@@ -500,21 +465,8 @@ def _named(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
     return None
 
 
-def _aligned(array: Any, words: list[str]) -> tuple[Iterable[tuple[str, NDArray[np.float32]]], int]:
-    matrix = _matrix(array, "word_vectors")
-    if len(matrix) != len(words):
-        raise ParameterError(
-            f"word_vectors has {len(matrix)} rows for {len(words)} words; give one row for each word, or "
-            "(words, array)."
-        )
-    known = np.flatnonzero(
-        ~np.isnan(matrix.astype(np.float64)).all(1)
-    )  # a row of NaN is a word without a vector
-    rows = ((words[row], _checked(matrix[row])) for row in known)
-    return rows, matrix.shape[1]
-
-
-def _from_frame(source: Any) -> _Rows:
+def _of_frame(source: Any) -> tuple[list[str], NDArray[Any]]:
+    """Return the words and vectors of a frame."""
     import narwhals as nw
 
     try:
@@ -536,28 +488,21 @@ def _from_frame(source: Any) -> _Rows:
         )
     if not numeric:
         raise ParameterError("a frame of word vectors must have columns of numbers, but has none.")
-    matrix = np.column_stack([column.to_numpy() for column in numeric])
-    return "frame", *_aligned(matrix, [str(word) for word in words])
+    return [str(word) for word in words], np.column_stack([column.to_numpy() for column in numeric])
 
 
-def _matrix(array: Any, what: str) -> NDArray[Any]:
+def _matrix(array: Any) -> NDArray[Any]:
     try:
         matrix = np.asarray(array)
     except (TypeError, ValueError):  # they may show what they could not convert
         matrix = None
     if matrix is None:
         raise ParameterError(
-            f"{what} must be {_EXPECTED}, but is {kind_of(array)} whose rows differ in length."
+            f"word_vectors must be {_EXPECTED}, but is {kind_of(array)} whose rows differ in length."
         )
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not 1 <= matrix.shape[1] <= MOST_DIMENSIONS:
         raise ParameterError(
-            f"{what} must be {_EXPECTED}, but is {kind_of(array)} of shape {matrix.shape} and type "
+            f"word_vectors must be {_EXPECTED}, but is {kind_of(array)} of shape {matrix.shape} and type "
             f"{'text' if matrix.dtype.kind in 'US' else matrix.dtype.name}."
         )
     return matrix
-
-
-def _checked(vector: NDArray[Any]) -> NDArray[np.float32]:
-    if vector.dtype.kind not in "fiu" or not (np.abs(vector) < float(np.finfo(np.float32).max)).all():
-        raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
-    return vector.astype(np.float32)
