@@ -64,7 +64,7 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
-    assert "each group against all the others, all tested together: 9 of 9 are certain" in said
+    assert "each group against all the others, all tested together: 9 of 9 are clear at 95 %" in said
     found = made.against_rest()
     for low, high in zip(found.low.ravel(), found.high.ravel(), strict=True):  # each with its interval
         assert f"{100 * low:+.1f} to {100 * high:+.1f}" in said

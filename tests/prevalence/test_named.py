@@ -28,7 +28,7 @@ def test_a_difference_has_the_names_of_its_groups_and_topics():
     assert "north: more of \u201cword0 other0\u201d than in south, by +40.0 points (" in told[0] + told[1]
     assert "north: less of \u201cword1 other1\u201d than in south, by -40.0 points (" in told[0] + told[1]
     assert WARDS.compare("west", "west").in_words() == [
-        "No difference is certain: noise and chance may explain them all."
+        "Nothing differs clearly: noise and chance may explain all differences."
     ]
 
 
@@ -57,11 +57,11 @@ def test_a_trend_has_the_names_of_its_periods():
     assert frame["group"].tolist() == [month for month in MONTHS for _ in range(2)]
     assert frame["level"].to_numpy() == pytest.approx(found.level.ravel())
     assert found.in_words()[0] == (
-        "The share of \u201cword0 other0\u201d surely moves between 2024-01 and 2024-08."
+        "The share of \u201cword0 other0\u201d clearly moves between 2024-01 and 2024-08."
     )
     flat = release([[0.5, 0.5]] * 8, groups=MONTHS, configuration={"freq": "month"}).trend()
     assert flat.in_words() == [
-        "No topic surely moves between 2024-01 and 2024-08: noise and chance may explain it all."
+        "No topic clearly moves between 2024-01 and 2024-08: noise and chance may explain it all."
     ]
     with pytest.raises(ParameterError, match="not periods"):
         WARDS.trend()

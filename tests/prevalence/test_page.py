@@ -102,9 +102,11 @@ def test_the_page_shows_the_shares_that_its_table_holds_and_names_their_kind():
     for row in rows:
         share, low, high = (100 * float(row[name]) for name in ("share", "low", "high"))
         assert f"{row['group']}: {share:.1f} % ({low:.1f} to {high:.1f})" in page  # the chart
-    cells = re.findall(r'<td class="(?:more|less|noise)\d?">(\d+)\D*?<small>(\d+)\u2013(\d+)</small>', page)
+    cells = re.findall(
+        r'<td class="(?:more|less|noise)\d?">([\d.]+)\D*?<small>([\d.]+)\u2013([\d.]+)</small>', page
+    )
     by_topic = sorted(rows, key=lambda row: row["topic"])
-    numbers = [[f"{100 * float(row[name]):.0f}" for name in ("share", "low", "high")] for row in by_topic]
+    numbers = [[f"{100 * float(row[name]):.1f}" for name in ("share", "low", "high")] for row in by_topic]
     assert [list(cell) for cell in cells] == numbers
 
 
@@ -265,3 +267,11 @@ def test_the_table_holds_the_differences_and_the_errors_of_sizes():
     assert set(columns["n_units_error"]) == {made.n_units_error}
     assert "difference" not in release([[0.9, 0.1]]).to_columns()
     assert "\u00b1" in made.to_html()
+
+
+def test_a_page_of_one_group_compares_it_with_nothing():
+    page = release([[0.9, 0.1]], noise=60.0).to_html()
+    assert "The largest shares" in page
+    assert "its 95&nbsp;% interval" in page
+    for said in ("all the others", "differs clearly", "more than in the others"):
+        assert said not in page

@@ -139,7 +139,7 @@ def write_table(made: "PrevalenceRelease", path: Path) -> None:
 
 
 def show_shares(made: "PrevalenceRelease", say: Any) -> None:
-    """Print what is certain, with intervals, or where nothing is, the largest shares."""
+    """Print what differs clearly, with intervals, or where nothing does, the largest shares."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table
@@ -153,7 +153,7 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         parts, sure = (found.difference, found.low, found.high), np.flatnonzero(found.certain)
         chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
         what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
-        counted = f"{len(sure)} of {found.certain.size} are certain" if len(sure) else _NOTHING
+        counted = f"{len(sure)} of {found.certain.size} are clear at 95 %" if len(sure) else _NOTHING
         say.print(f"Differences, {what} tested together: {counted}.", markup=False)
         if not len(sure):
             alone, form, over_time = made.shares(), "{:.1f}", False

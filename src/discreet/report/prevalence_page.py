@@ -1,4 +1,4 @@
-"""The page of a prevalence release: small multiples, a heat map, what is certain, and the table. No script, no network.
+"""The page of a prevalence release: charts, a heat map, what differs clearly, and the table. No script, no network.
 
 What lies within noise and chance is grey: a colour is a claim, and it is only made where a group surely differs from
 all the others together (a line: where its topic surely moves or changed), by one test of all of them, so that with
@@ -29,7 +29,7 @@ from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
-_CERTAIN_SHOWN = 12
+_TOLD = 12
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
 #: Columns of a heat map; charts of a cross table.
@@ -71,7 +71,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             sure=release.certain_groups.tolist(),
             spans=_spans(release),
             heat=_heat(release, order, base, states),
-            certain=[] if found is None else _certain(release, found),
+            told=[] if found is None else _told(release, found),
             differences=None if found is None or periods else _differences(release, found),
             changes=_changes(release, order) if several else None,
             label=_label(release),
@@ -283,19 +283,19 @@ def _heat(
                 {
                     "shade": "noise" if state == "noise" else f"{state}{strength}",
                     "text": _percent(share),
-                    "range": f"{100 * low:.0f}\u2013{100 * high:.0f}",
+                    "range": f"{100 * low:.1f}\u2013{100 * high:.1f}",
                 }
             )
         rows.append({"called": topic + 1, "name": shown(release.topics[topic]), "cells": cells})
     return rows
 
 
-def _certain(release: PrevalenceRelease, found: Differences) -> list[str]:
-    """Return sentences on what the numbers are sure of, the largest differences first."""
+def _told(release: PrevalenceRelease, found: Differences) -> list[str]:
+    """Return sentences on what differs clearly, the largest differences first."""
     return [
         f"{row['group']}: {row['state']} of \u201c{row['name']}\u201d than in all the others together, "
         f"by {row['change']} points ({row['low']} to {row['high']})."
-        for row in _rows(release, found, most=_CERTAIN_SHOWN)
+        for row in _rows(release, found, most=_TOLD)
         if row["state"] != "noise"
     ]
 
@@ -304,7 +304,7 @@ def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, An
     """Return the differences of groups from all others: those that are certain, and the next largest, in grey."""
     n_certain = int(found.certain.sum())
     rows = _rows(release, found, most=max(_FEWEST_ROWS, min(n_certain, _MOST_ROWS)))
-    return {"rows": rows, "rest": found.certain.size - len(rows), "certain": n_certain}
+    return {"rows": rows, "rest": found.certain.size - len(rows), "clear": n_certain}
 
 
 def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[dict[str, Any]]:
@@ -380,5 +380,4 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
 
 
 def _percent(share: float) -> str:
-    value = 100 * float(share)
-    return f"{value:.1f}\u202f%" if value < 10 else f"{value:.0f}\u202f%"
+    return f"{100 * float(share):.1f}\u202f%"

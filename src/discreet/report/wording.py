@@ -298,6 +298,10 @@ def first_sentences(release: Release, names: list[list[str]]) -> list[str]:
         else f"About {max(release.n_units_noisy, 0):,.0f} {plural(promise.called)} are"
     )
     found = f"{about} summed up in {n_topics - n_noisy} topic{'' if n_topics - n_noisy == 1 else 's'}"
+    if n_topics == n_noisy:
+        found = (
+            f"{about} not summed up: nothing but noise came of {n_topics} topic{'' if n_topics == 1 else 's'}"
+        )
     if weight is not None and n_topics > n_noisy:
         largest = int(np.where(is_noise, -1.0, weight).argmax())
         name, share = ", ".join(names[largest]), 100 * weight[largest]

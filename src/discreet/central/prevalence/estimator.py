@@ -366,7 +366,8 @@ class TopicPrevalence(PrivateEstimator):
             return PrevalenceRelease.PURPOSE, ["names of groups chosen privately"]
         by_parts = self.division is not None and self.release is not None  # with the topics, everybody pays
         apart = [f"each {self.freq} of the {self.division} pays for itself"] if by_parts else []
-        return PrevalenceRelease.PURPOSE, [f"{len(self._groups().names)} groups", *apart]
+        n_groups = len(self._groups().names)
+        return PrevalenceRelease.PURPOSE, [f"{n_groups} group{'' if n_groups == 1 else 's'}", *apart]
 
     def _faults(self) -> list[DiscreetError]:
         faults = super()._faults()

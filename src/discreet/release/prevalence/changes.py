@@ -104,7 +104,7 @@ class Differences(NamedTuple):
             f"{_points(row['high'])})."
             for row in sure
         ]
-        return told or ["No difference is certain: noise and chance may explain them all."]
+        return told or ["Nothing differs clearly: noise and chance may explain all differences."]
 
 
 class Trend(NamedTuple):
@@ -152,8 +152,8 @@ class Trend(NamedTuple):
         """Return a sentence for each topic whose share surely differs between groups; one that says so where none."""
         sure = [] if self.moves is None else np.flatnonzero(self.moves).tolist()
         span = f"between {self.groups[0]} and {self.groups[-1]}" if self.groups else "over time"
-        told = [f"The share of \u201c{self.topics[topic]}\u201d surely moves {span}." for topic in sure]
-        return told or [f"No topic surely moves {span}: noise and chance may explain it all."]
+        told = [f"The share of \u201c{self.topics[topic]}\u201d clearly moves {span}." for topic in sure]
+        return told or [f"No topic clearly moves {span}: noise and chance may explain it all."]
 
 
 def _points(change: float) -> str:
