@@ -18,7 +18,7 @@ LIBRARIES = {"attrs", "cryptography", "dp_accounting", "numba", "numpy", "scipy"
 #: Rooms beside the base that draw exact noise or coins, and by which samplers; the page says why.
 DRAWERS = {
     "privacy": {"_draws", "_exact", "bernoulli", "gaussian", "laplace"},
-    "central": {"bernoulli", "laplace"},
+    "central": {"bernoulli"},
     "federated": {"bernoulli", "gaussian"},
 }
 SAMPLERS = {
