@@ -4,7 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.naive.private_lda import BOTH, COUNTS, PERSONS, make
+from tests.marks import quick
+from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError
@@ -76,7 +77,7 @@ def test_reading_before_booking_is_caught(monkeypatch):
     assert early_looks(spy)[0].startswith("__array")
 
 
-@BOTH
+@pytest.mark.parametrize("how", quick([FULL, SAMPLED], FULL), ids=["full batch", "DP-SVI"])
 def test_a_short_budget_leaves_everything_as_it_was(how):
     ledger = Ledger(4.5, 1e-5)
     model = make(ledger=ledger, **how).fit(COUNTS)

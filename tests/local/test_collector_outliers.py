@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 from tests.local.collector_calls import call_app
+from tests.marks import quick
 from tests.naive.outliers import usual_reports
 
 from discreet.lda.moments.moments import Moments
@@ -86,7 +87,7 @@ def test_the_same_report_again_and_again_is_set_aside():
     assert kept.moments == moments_of(bits[:6000])
 
 
-@pytest.mark.parametrize("n_alike", [0, 30, 300])
+@pytest.mark.parametrize("n_alike", quick([0, 30, 300], 30))
 def test_as_the_plain_way_says(n_alike):
     bits = honest(3000, length=4)
     bits = np.vstack([bits, alike(n_alike, int(np.median(bits.sum(1)))), alike(7, 380, 8)])

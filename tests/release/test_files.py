@@ -637,7 +637,7 @@ def sampled(rate, event):
         [sampled(0.5, sampled(0.5, gaussian(1.0)))],
         [None],
         [[]],
-        [gaussian(1.0 + i / 1e6) for i in range(100_000)],
+        pytest.param([gaussian(1.0 + i / 1e6) for i in range(100_000)], marks=pytest.mark.integration),
         [repeated(2, {"kind": "discrete_laplace", "noise_parameter": 3.0, "sensitivity": 2**31})],
         [{"kind": "discrete_laplace", "noise_parameter": 3.0, "sensitivity": 2**21 + i} for i in range(3)],
         [sampled(0.01, gaussian(1.0 + i / 1e6)) for i in range(500)],
