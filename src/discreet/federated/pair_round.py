@@ -96,28 +96,6 @@ def response_probability(epsilon: float, q_min: float) -> float:
     return 1 / (1 + q_min * math.expm1(min(epsilon, 600.0)))
 
 
-def public_noise(topic_word: ArrayLike, *, even: float = 0.5) -> NDArray[np.float64]:
-    r"""Return noise over (topic, word) pairs, flattened: :math:`(1 - \lambda) \bar\phi + \lambda / V`, topics even.
-
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Public; rows sum to 1. Never a writer's own topics.
-    even : float, default 0.5
-        lambda, above 0: the share that is even over words.
-
-    Returns
-    -------
-    array of shape (n_topics * n_words,), sums to 1
-    """
-    phi = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
-    if not 0 < even <= 1:
-        raise ParameterError(f"even must be above 0 and at most 1, but is {shown(even)}.")
-    row = (1 - even) * phi.mean(0) + even / phi.shape[1]
-    noise = np.tile(row / phi.shape[0], phi.shape[0])
-    return noise / noise.sum()
-
-
 class PairResponse:
     """A randomiser of cells with an exact, rational description.
 
@@ -148,7 +126,7 @@ class PairResponse:
         if not (np.isfinite(q).all() and (q > 0).all()):
             raise PrivacyError(
                 "noise must give every cell a positive probability: a report of a cell that noise never gives is "
-                "the truth; mix in an even share (public_noise)."
+                "the truth; mix in an even share."
             )
         self.weights = _whole(q)
         self.epsilon = float(epsilon)
@@ -213,12 +191,6 @@ class PairResponse:
             raise ParameterError("reports of pure noise (eta = 1) say nothing; raise epsilon.")
         return (seen - eta * seen.sum() * self.q) / float(1 - self.eta)
 
-    def distribution(self, cell: int) -> list[Fraction]:
-        """Return P(y | cell) for all y, exactly; for tests and small alphabets."""
-        noise = [self.eta * Fraction(int(weight), _TOTAL) for weight in self.weights]
-        noise[cell] += 1 - self.eta
-        return noise
-
 
 def _whole(q: NDArray[np.float64]) -> NDArray[np.int64]:
     """Turn probabilities into whole numbers out of 2**40, each at least 1."""
@@ -242,9 +214,8 @@ def _response(state: State) -> PairResponse | None:
     """Make the round's randomiser, the same at server and clients; None without privacy."""
     if math.isinf(state.epsilon):
         return None
-    noise = public_noise(state.topic_word, even=1.0)
-    nothing = 1 / (len(noise) + 1)
-    return PairResponse(np.r_[noise * (1 - nothing), nothing], state.epsilon / state.reports_per_token)
+    cells = np.ones(state.n_topics * state.n_words + 1)  # with "nothing"; noise is even over them
+    return PairResponse(cells, state.epsilon / state.reports_per_token)
 
 
 def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.int64]:

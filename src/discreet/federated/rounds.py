@@ -229,7 +229,7 @@ def server_step(
         traffic=(*state.traffic, (received, len(taken))),
     )
     if keep is not None and _holds_new_sums(after):
-        keep(_ended(after))
+        keep(ended(after))
     if not after.finished:
         return after
     try:
@@ -257,7 +257,7 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
     CorpusError
         Where the sums cannot be those of documents.
     """
-    state = _ended(state)
+    state = ended(state)
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
     n_topics = state.n_topics if n_topics is None else n_topics
@@ -291,7 +291,7 @@ def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
     return None
 
 
-def _ended(state: State) -> State:
+def ended(state: State) -> State:
     """Return a course of sums that ends where it is; any other state as it is."""
     return _part(state).ended(state) if state.statistic == "questions" else state
 

@@ -23,6 +23,7 @@ from discreet._base.validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
 from discreet.federated.masks.masker import Masker
+from discreet.federated.rounds import ended
 from discreet.federated.state import MESSAGES, TERMS, VECTOR, Learned, Refusal, State, check_terms
 from discreet.federated.sum_round import Shown, Total, shown_to
 from discreet.privacy.ledger.ledger import Ledger
@@ -144,10 +145,7 @@ def save_state(state: State, path: str | Path) -> None:
     path : path
         One npz file; replaced where it exists.
     """
-    if state.statistic == "questions":
-        from discreet.federated.question_round import ended
-
-        state = ended(state)
+    state = ended(state)
     if not state.finished:
         raise ReleaseError(
             f"round {state.round} of {state.n_rounds} is not done; there is nothing to keep yet."
