@@ -6,7 +6,7 @@ from discreet import ParameterError
 from discreet._base.files import list_lines, read_list
 from discreet.cli import shares as by
 from discreet.corpus import Tokenizer, load_vocabulary
-from discreet.local.collector.access import Tokens, read_secrets
+from discreet.local.collector.access import Secrets
 
 MARKED = b"\xef\xbb\xbf"
 
@@ -51,4 +51,4 @@ def test_the_first_entry_is_no_other_for_the_mark_before_it(tmp_path):
     path.write_bytes(MARKED + b"north ward\r\n")
     assert Tokenizer(phrases=path)("north ward west") == ["north_ward", "west"]
     path.write_bytes(MARKED + b"a-secret-of-sixteen\r\n")
-    assert Tokens(read_secrets(path)).admits("a-secret-of-sixteen") is not None
+    assert Secrets(path).admits("a-secret-of-sixteen") is not None

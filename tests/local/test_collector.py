@@ -5,7 +5,6 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import wait
-from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from tests.local.collector_calls import (
 )
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.local.collector.access import RateLimit, SecretsFile, Tickets, Tokens, read_secrets
+from discreet.local.collector.access import RateLimit, Secrets
 from discreet.local.collector.intake import ReportForm
 from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
 from discreet.local.collector.tables import ConflictError, SpentError
@@ -282,49 +281,33 @@ def test_pace_gives_each_sender_a_share():
 def test_secrets(tmp_path):
     path = tmp_path / "tokens"
     path.write_text(f"# senders\n{SECRET}\nanother-long-secret-x\n")
-    for kind in (Tokens, Tickets):
-        known = kind(read_secrets(path))
+    for once in (False, True):
+        known = Secrets(path, once=once)
         assert known.admits(SECRET) != known.admits("another-long-secret-x")
         assert known.admits(SECRET) is not None
         assert known.admits(SECRET + "x") is None
         assert known.admits("") is None
+    # Compared with all, each request of whoever has none took long, on the loop that answers everybody.
+    assert isinstance(known._known, frozenset)
     path.write_text("short\n")
     with pytest.raises(ParameterError, match="16"):
-        read_secrets(path)
+        Secrets(path)
 
 
-@pytest.mark.parametrize("kind", [Tokens, Tickets])
-def test_many_secrets_take_no_longer_than_few(kind):
-    """Each request of whoever has none compared with all, on the loop that answers everybody."""
-    walks = []
-
-    class Digests(list):
-        def __iter__(self):
-            walks.append(1)
-            return super().__iter__()
-
-    known = kind(Digests(sha256(f"{i}".encode()).digest() for i in range(20_000)))
-    walks.clear()
-    assert [known.admits(secret) is not None for secret in ("x" * 32, "", "17")] == [False, False, True]
-    assert walks == []
-
-
-@pytest.mark.parametrize(("kind", "called"), [(Tokens, "tokens"), (Tickets, "tickets")])
-def test_a_missing_file_of_secrets_is_told_by_its_option(tmp_path, kind, called):
+@pytest.mark.parametrize(("once", "called"), [(False, "tokens"), (True, "tickets")])
+def test_a_missing_file_of_secrets_is_told_by_its_option(tmp_path, once, called):
     with pytest.raises(ParameterError, match=f"{called}: .*cannot be read") as caught:
-        SecretsFile(tmp_path / "none", kind)
+        Secrets(tmp_path / "none", once=once)
     assert caught.value.told(lambda part: f"--{part.name}").startswith(f"--{called}: ")
 
 
-@pytest.mark.parametrize("kind", [Tokens, Tickets])
-def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog, kind):
+def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog):
     from discreet.local.collector import access
 
     monkeypatch.setattr(access, "_LOOK_AGAIN", 0.0)
     path, second = tmp_path / "secrets", "a-second-long-secret"
     path.write_text(f"{SECRET}\n")
-    known = SecretsFile(path, kind)
-    assert known.once == kind.once
+    known = Secrets(path)
     path.write_text(f"{SECRET}\n{second}\n")
     assert known.admits(second) is not None
     assert known.admits(SECRET) is not None
@@ -351,7 +334,7 @@ def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog, kind):
 def test_secrets_are_looked_at_once_a_second(tmp_path):
     path = tmp_path / "secrets"
     path.write_text(f"{SECRET}\n")
-    known = SecretsFile(path, Tokens)
+    known = Secrets(path)
     looks = []
     known._look = lambda: looks.append(1)
     for _ in range(100):
@@ -502,7 +485,7 @@ def test_tokens_and_tickets_at_the_door(call, store, tmp_path):
     path.write_text(SECRET)
     first, second = make_reports(2)
     carried = {"authorization": f"Bearer {SECRET}"}
-    tokens, tickets = Tokens(read_secrets(path)), Tickets(read_secrets(path))
+    tokens, tickets = Secrets(path), Secrets(path, once=True)
     for admission in (tokens, tickets):
         for wrong in ({}, {"authorization": "Bearer guess"}, {"authorization": f"Basic {SECRET}"}):
             code, _, headers = call("POST", "/reports", raw([first]), admission=admission, headers=wrong)
@@ -579,7 +562,7 @@ def test_other_origins_only_where_named(call):
 def test_nothing_sent_is_logged(call, caplog, capsys, tmp_path):
     path = tmp_path / "secrets"
     path.write_text(SECRET)
-    tokens, report = Tokens(read_secrets(path)), make_reports(1)
+    tokens, report = Secrets(path), make_reports(1)
     with caplog.at_level(logging.DEBUG):
         for token in (SECRET, "wrong-but-telling"):
             call(

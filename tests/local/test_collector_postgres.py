@@ -239,6 +239,6 @@ def test_a_database_that_is_only_read_is_not_written(url):
     with ReportStore(url, WORDS, CHANNEL) as store:
         store.add(make_rows(3)).result(30)
     with contextlib.closing(open_tables(url, kept, read_only=True)) as tables:
-        assert [(bytes(number), bytes(bits)) for _, number, bits in tables.numbered(0, 9)] == make_rows(3)
+        assert [(bytes(number), bytes(bits)) for _, number, bits in tables.after(0, 9)] == make_rows(3)
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             tables._reading.execute("DELETE FROM discreet_reports")

@@ -493,8 +493,8 @@ def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
     assert [one.result(0) for one in waiting] == [(1, 0, 0)] * 2  # before it closes
 
 
-def test_withdrawing_over_http(store):
-    from discreet.local.collector.access import Tokens
+def test_withdrawing_over_http(store, tmp_path):
+    from discreet.local.collector.access import Secrets
 
     call = functools.partial(call_app, store)
     reports = make_reports(6)
@@ -503,7 +503,8 @@ def test_withdrawing_over_http(store):
     assert (code, json.loads(body)) == (200, {"withdrawn": 2, "withdrawn_before": 0, "unknown": 0})
     assert store.moments() == moments_of(reports[2:])
     # The report is proof enough: a token may have been taken away since. Whoever has none withdraws nothing.
-    tokens = Tokens([SECRET.encode()])
+    (tmp_path / "tokens").write_text(SECRET)
+    tokens = Secrets(tmp_path / "tokens")
     assert call("POST", "/withdraw", raw(reports[2:3]), admission=tokens)[0] == 200
     told = json.loads(call("POST", "/withdraw", raw(make_reports(3, 8)))[1])
     assert told == {"withdrawn": 0, "withdrawn_before": 0, "unknown": 3}

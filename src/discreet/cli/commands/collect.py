@@ -119,14 +119,14 @@ def collect(
         raise DiscreetError(
             f"`discreet collect` needs {error.name}: pip install 'discreet[collector]'."
         ) from None
-    from discreet.local.collector.access import SecretsFile, Tickets, Tokens
+    from discreet.local.collector.access import Secrets
     from discreet.local.collector.store import ReportStore
 
     admission = None
     if tokens is not None:
-        admission = SecretsFile(tokens, Tokens)
+        admission = Secrets(tokens)
     elif tickets is not None:
-        admission = SecretsFile(tickets, Tickets)
+        admission = Secrets(tickets, once=True)
     with ReportStore(store, known, chosen, keep_days=keep_days) as kept:
         print(promise, flush=True)
         app = make_app(

@@ -14,10 +14,10 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from h11 import LocalProtocolError
 from starlette.responses import JSONResponse
@@ -128,19 +128,6 @@ _SHORTEST = 16
 _LOOK_AGAIN = 1.0
 
 
-class Admission(Protocol):
-    """Decides by the bearer's secret."""
-
-    @property
-    def once(self) -> bool:
-        """Whether a secret admits one report only."""
-        ...
-
-    def admits(self, secret: str) -> bytes | None:
-        """Return the digest of a known secret, or None."""
-        ...
-
-
 def read_secrets(path: Path, called: Part = "secrets") -> list[bytes]:
     """Return the digests of the lines of a file, which errors call so; a secret needs 16 characters at least."""
     secrets = [line for line in read_list(path, called) if not line.startswith("#")]
@@ -152,53 +139,32 @@ def read_secrets(path: Path, called: Part = "secrets") -> list[bytes]:
     return [sha256(secret.encode()).digest() for secret in secrets]
 
 
-class Tokens:
-    """Secrets that may be used again and again, one for each sender.
-
-    They are looked up by digest, however many there are: a digest's closeness to another says nothing about secrets.
-    """
-
-    once = False
-
-    def __init__(self, digests: list[bytes]) -> None:
-        self._digests = frozenset(digests)
-
-    def admits(self, secret: str) -> bytes | None:
-        """Return the digest of a secret that is known, used or not."""
-        digest = sha256(secret.encode("utf-8", "replace")).digest()
-        return digest if digest in self._digests else None
-
-
-class Tickets(Tokens):
-    """Secrets that admit one report each; the store remembers the used ones."""
-
-    once = True
-
-
-class SecretsFile:
+class Secrets:
     """The secrets of a file as it is now: whoever edits it lets senders in or keeps them out, without a restart.
 
     A file that cannot be used (gone, empty, a secret too short) leaves the secrets as they were, and a line in the
-    log says so: an editor that writes half a file must not lock everybody out.
+    log says so: an editor that writes half a file must not lock everybody out. Secrets are looked up by digest, however
+    many there are: a digest's closeness to another says nothing about secrets.
 
     Parameters
     ----------
     path : Path
         As for :func:`read_secrets`.
-    kind : Tokens or Tickets
+    once : bool, default False
+        Whether a secret is a ticket, which admits one report (the store remembers the used ones), or a sender's token.
     """
 
-    def __init__(self, path: Path, kind: "Callable[[list[bytes]], Tokens | Tickets]") -> None:
-        self._path, self._kind = path, kind
+    def __init__(self, path: Path, *, once: bool = False) -> None:
+        self._path, self.once = path, once
         self._seen, self._looked = self._mark(), time.monotonic()
-        self._known = kind(read_secrets(path, Parameter("tickets" if kind is Tickets else "tokens")))
-        self.once = self._known.once
+        self._known = frozenset(read_secrets(path, Parameter("tickets" if once else "tokens")))
 
     def admits(self, secret: str) -> bytes | None:
-        """As the kind does, by the secrets that the file holds."""
+        """Return the digest of a secret that is known, used or not; else None."""
         if time.monotonic() - self._looked >= _LOOK_AGAIN:
             self._look()
-        return self._known.admits(secret)
+        digest = sha256(secret.encode("utf-8", "replace")).digest()
+        return digest if digest in self._known else None
 
     def _look(self) -> None:
         self._looked, mark = time.monotonic(), self._mark()
@@ -206,7 +172,7 @@ class SecretsFile:
             return
         self._seen = mark
         try:
-            self._known = self._kind(read_secrets(self._path))
+            self._known = frozenset(read_secrets(self._path))
             _log.warning("%s was read again", self._path)
         except (OSError, ValueError):  # the message could show what the file holds
             _log.warning("%s cannot be used; the secrets read before stay in force", self._path)

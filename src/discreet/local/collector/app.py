@@ -31,7 +31,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
-from discreet.local.collector.access import PLAIN, Admission, HostCheck
+from discreet.local.collector.access import PLAIN, HostCheck, Secrets
 from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.store import ReportStore, StoreFailedError
 from discreet.local.collector.topic_fits import MOST_TOPICS, NotYetError, TopicFits
@@ -143,7 +143,7 @@ def _question_routes(store: ReportStore, asked: PublishedQuestion) -> list[Route
 def make_app(
     store: ReportStore,
     *,
-    admission: Admission | None = None,
+    admission: Secrets | None = None,
     rate: float = 10_000.0,
     most_reports: int = 10_000,
     most_words: int | None = None,
@@ -156,7 +156,7 @@ def make_app(
     ----------
     store : ReportStore
         Stays the caller's, who closes it.
-    admission : Tokens, Tickets or SecretsFile, optional
+    admission : Secrets, optional
         Who may send; by default everybody who reaches the service.
     rate : float, default 10,000
         Reports a second of one sender (a token, or else an address); 0 for no limit.

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import CorpusError
-from discreet.local.collector.access import PLAIN, Admission, RateLimit
+from discreet.local.collector.access import PLAIN, RateLimit, Secrets
 from discreet.local.collector.invented_reports import plausible_ones
 from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
 from discreet.local.collector.tables import ConflictError, SpentError
@@ -196,7 +196,7 @@ class Intake:
     def __init__(
         self,
         store: ReportStore,
-        admission: Admission | None,
+        admission: Secrets | None,
         rate: float,
         most_reports: int,
         most_words: int | None,

@@ -74,8 +74,8 @@ class PostgresTables(Tables):
             self._writing = self._connect()
         super().begin()
 
-    def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
-        """Return row number and bits of the next committed reports, in order."""
+    def after(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
+        """Return row number, report number and bits of the next committed reports, in order."""
         self._look_again()
         return super().after(last_id, most)
 

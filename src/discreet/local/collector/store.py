@@ -89,7 +89,7 @@ class Sums:
             rows = self._tables.after(self.last, TOGETHER)
             if not rows:
                 return
-            self.moments.add_batch(self._packed([bits for _, bits in rows]), packed=True, n_jobs=1)
+            self.moments.add_batch(self._packed([bits for _, _, bits in rows]), packed=True, n_jobs=1)
             self.last = rows[-1][0]
             if once or len(rows) < TOGETHER:
                 return
@@ -110,7 +110,7 @@ class Sums:
                 if not rows:
                     return
                 after = rows[-1][0]
-                yield self._packed([bits for _, bits in rows])
+                yield self._packed([bits for _, _, bits in rows])
 
         return moments, blocks
 

@@ -290,12 +290,7 @@ class Tables(ABC):
             self._run(connection, there).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0]
         )
 
-    def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
-        """Return row number and bits of the next committed reports, in order."""
-        statement = "SELECT id, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
-        return self._run(self._reading, statement, (last_id, most)).fetchall()
-
-    def numbered(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
+    def after(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
         """Return row number, report number and bits of the next committed reports, in order."""
         statement = (
             "SELECT id, number, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"

@@ -410,10 +410,8 @@ class CodebookChannel:
             drawn = (high >> 11 << 32) | low
             if drawn < last:
                 break
-        rank = self._rank(drawn % self.total_weight)
-        return int(
-            codebook.choose(np.asarray(vector)[None], [nonce], np.array([rank]), two_sided=self.two_sided)[0]
-        )
+        ranks = self._ranks(np.array([drawn % self.total_weight]))
+        return int(codebook.choose(np.asarray(vector)[None], [nonce], ranks, two_sided=self.two_sided)[0])
 
     def reports(
         self, vectors: ArrayLike, nonces: Sequence[bytes], codebook: Codebook, stream: SecureStream
@@ -435,7 +433,9 @@ class CodebookChannel:
         while len(found) < n:
             drawn = source.words(n - len(found)) >> np.uint64(64 - _RANDOM_BITS)
             found = np.concatenate([found, drawn[drawn < np.uint64(last)]])
-        drawn = (found % np.uint64(self.total_weight)).astype(np.int64)
+        return self._ranks((found % np.uint64(self.total_weight)).astype(np.int64))
+
+    def _ranks(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         members = self.n_chosen * self.member_weight
         return np.where(
             drawn < members,
@@ -451,12 +451,6 @@ class CodebookChannel:
         """Estimate the mean of g g' / |g|^2, of shape (D, D), from codewords of shape (n, D); two-sided channels."""
         n, dimension = codewords.shape
         return (codewords.T @ codewords / max(n, 1) - np.eye(dimension)) / self.gain
-
-    def _rank(self, drawn: int) -> int:
-        members = self.n_chosen * self.member_weight
-        if drawn < members:
-            return drawn // self.member_weight
-        return self.n_chosen + (drawn - members) // self.other_weight
 
     def _check(self, codebook: Codebook) -> None:
         if codebook.n_codewords != self.n_codewords:

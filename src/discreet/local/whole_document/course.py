@@ -253,7 +253,7 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
     try:
         last, more = 0, True
         while more:
-            rows = tables.numbered(last, TOGETHER)
+            rows = tables.after(last, TOGETHER)
             found += [
                 replace(blank, number=bytes(number), answer=int.from_bytes(bytes(answer), "little"))
                 for _, number, answer in rows
