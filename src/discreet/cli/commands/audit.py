@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -27,60 +27,57 @@ from discreet.errors import CorpusError, ParameterError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from discreet.audit import AuditReport
     from discreet.audit.canary_run import OneRunReport
 
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
 _BROKEN = "BROKEN      more is proved than was promised"
 
-#: What ``--set`` names, and what it means.
+
+class _Setting(NamedTuple):
+    """What an audit can be told: its default, its kind, and what ``--set`` says of it where that names it."""
+
+    default: Any
+    kind: Any
+    said: str = ""
+
+
 _SETTINGS = {
-    "targets": "targets=1 models are attacked",
-    "offline": "offline=true judges a document by shadows that did not see it",
-    "spread": "spread=shrunk is steadier where shadows are few, 16 or less",
-    "noise": "noise=gaussian proves more where the promise rests on Gaussian noise alone, as that of the trainer "
-    "private does",
-    "canaries": "canaries=300 are made up for words and shares",
-    "model": "model=topics is the folder of the topics, for shares",
-    "bootstrap": "bootstrap=1000 draws documents anew so many times, for intervals with the threshold in them",
-    "jobs": "jobs=2 models are trained at once; all cores by default",
-    "folder": "folder=models keeps finished models, to go on after a stop; needs --seed",
+    "corpus": _Setting(None, str),
+    "trainer": _Setting("private", str),
+    "shadows": _Setting(64, int),
+    "topics": _Setting(20, int),
+    "epsilon": _Setting(None, int | float),
+    "delta": _Setting(1e-6, int | float),
+    "attack": _Setting("lira", str),
+    "seed": _Setting(None, int),
+    "json": _Setting(None, str),
+    "text": _Setting(None, str),
+    "targets": _Setting(1, int, "targets=1 models are attacked"),
+    "offline": _Setting(False, bool, "offline=true judges a document by shadows that did not see it"),
+    "spread": _Setting("own", str, "spread=shrunk is steadier where shadows are few, 16 or less"),
+    "noise": _Setting(
+        "any",
+        str,
+        "noise=gaussian proves more where the promise rests on Gaussian noise alone, as that of the trainer "
+        "private does",
+    ),
+    "canaries": _Setting(300, int, "canaries=300 are made up for words and shares"),
+    "model": _Setting(None, str, "model=topics is the folder of the topics, for shares"),
+    "bootstrap": _Setting(
+        None,
+        int,
+        "bootstrap=1000 draws documents anew so many times, for intervals with the threshold in them",
+    ),
+    "jobs": _Setting(-1, int, "jobs=2 models are trained at once; all cores by default"),
+    "folder": _Setting(None, str, "folder=models keeps finished models, to go on after a stop; needs --seed"),
+    **{
+        name: _Setting(None, bool if name in ("lowercase", "skip_empty", "keep_links") else str)
+        for name in READ
+    },
 }
-_DEFAULTS: dict[str, Any] = {
-    "corpus": None,
-    "trainer": "private",
-    "shadows": 64,
-    "targets": 1,
-    "topics": 20,
-    "epsilon": None,
-    "delta": 1e-6,
-    "offline": False,
-    "spread": "own",
-    "noise": "any",
-    "attack": "lira",
-    "canaries": 300,
-    "model": None,
-    "bootstrap": None,
-    "jobs": -1,
-    "folder": None,
-    "seed": None,
-    "json": None,
-    "text": None,
-    **dict.fromkeys(READ),
-}
-_KINDS = {
-    "shadows": int,
-    "targets": int,
-    "canaries": int,
-    "bootstrap": int,
-    "topics": int,
-    "jobs": int,
-    "seed": int,
-    "offline": bool,
-    "lowercase": bool,
-    "skip_empty": bool,
-    "keep_links": bool,
-}
+_NAMED = {name: setting.said for name, setting in _SETTINGS.items() if setting.said}
 
 
 @reads_texts()
@@ -112,7 +109,7 @@ def audit(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help=f"Repeat it for others: {'; '.join(_SETTINGS.values())}."
+            "--set", metavar="NAME=VALUE", help=f"Repeat it for others: {'; '.join(_NAMED.values())}."
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make the audit reproducible.")] = None,
@@ -123,7 +120,6 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
-    from discreet._base.files import write_whole
     from discreet.audit import bootstrap_intervals, lira
     from discreet.cli.display import console, progress
     from discreet.cli.files import say_skipped
@@ -132,13 +128,16 @@ def audit(
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "topics": topics,
         "epsilon": epsilon, "delta": delta, "attack": attack, "seed": seed, "json": json_out,
-        "text": how.text, **dict.fromkeys(_SETTINGS), **dict.fromkeys(READ), **how.read,
-        **_checked(named_values(settings, tuple(_SETTINGS), "--set"), "--set"),
+        "text": how.text, **dict.fromkeys(_NAMED), **dict.fromkeys(READ), **how.read,
+        **_checked(named_values(settings, tuple(_NAMED), "--set"), "--set"),
     }  # fmt: skip
     chosen = _merge(recipe, given)
     say = console(quiet=quiet)
+    out = None if chosen["json"] is None else Path(chosen["json"])
+    if out is not None:
+        check_output_file(out, option="--json")
     if chosen["attack"] in OF_CANARIES:
-        _of_canaries(given, chosen, say)
+        _tell(audit_canaries(given, chosen), out, say)
         return
     idle = [_called(name) for name in ("canaries", "model") if given[name] is not None]
     if idle:
@@ -149,7 +148,6 @@ def audit(
         raise ParameterError(
             "--set folder= keeps models that another audit could take up only with the same seed: pass --seed 0."
         )
-    out = _file(chosen)
     # Without a promise there is nothing for delta to belong to.
     promised = chosen["delta"] if chosen["epsilon"] is not None or chosen["noise"] == "gaussian" else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
@@ -182,48 +180,36 @@ def audit(
             ),
             callback=callback,
         )
-    drawn = {}
+    more = ""
     if chosen["bootstrap"] is not None:
         drawn = bootstrap_intervals(report, n_resamples=chosen["bootstrap"], random_state=chosen["seed"])
         report.meta["bootstrap"] = {name: list(ends) for name, ends in drawn.items()}
-    if out is not None:
-        write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
-        say.print(f"wrote {out}; it tells who was in, so keep it to yourself", markup=False)
-    typer.echo(report.in_words())
-    for name, (low, high) in drawn.items():
-        typer.echo(f"bootstrap   {name if name == 'auc' else f'{float(name):.1%}':<6}{low:.2%} to {high:.2%}")
-    if report.exceeds_promise():
-        typer.echo(_BROKEN)
-        raise typer.Exit(BROKEN)
+        for name, (low, high) in drawn.items():
+            share = name if name == "auc" else f"{float(name):.1%}"
+            more += f"\nbootstrap   {share:<6}{low:.2%} to {high:.2%}"
+    _tell(report, out, say, more, "; it tells who was in, so keep it to yourself")
 
 
-def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console") -> None:
-    """Audit words or shares, and say what is proved."""
+def _tell(
+    report: "AuditReport | OneRunReport", out: Path | None, say: "Console", more: str = "", of_file: str = ""
+) -> None:
+    """Write and say what was found; fail where more is proved than was promised."""
     from discreet._base.files import write_whole
 
-    out = _file(chosen)
-    report = audit_canaries(given, chosen)
     if out is not None:
         write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
-        say.print(f"wrote {out}", markup=False)
-    typer.echo(report.in_words())
+        say.print(f"wrote {out}{of_file}", markup=False)
+    typer.echo(report.in_words() + more)
     if report.exceeds_promise():
         typer.echo(_BROKEN)
         raise typer.Exit(BROKEN)
-
-
-def _file(chosen: dict[str, Any]) -> Path | None:
-    """Return the file that --json names, which can be written."""
-    out = None if chosen["json"] is None else Path(chosen["json"])
-    if out is not None:
-        check_output_file(out, option="--json")
-    return out
 
 
 def _merge(recipe: Path | None, given: dict[str, Any]) -> dict[str, Any]:
     """Take what was given, then what stands in the recipe, then the defaults."""
     read = {} if recipe is None else _read(recipe)
-    return {**_DEFAULTS, **read, **{name: value for name, value in given.items() if value is not None}}
+    defaults = {name: setting.default for name, setting in _SETTINGS.items()}
+    return {**defaults, **read, **{name: value for name, value in given.items() if value is not None}}
 
 
 def _read(recipe: Path) -> dict[str, Any]:
@@ -232,7 +218,7 @@ def _read(recipe: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CorpusError(f"the recipe {recipe} cannot be read: {error}.") from None
     for name in values:
-        if name not in _DEFAULTS:
+        if name not in _SETTINGS:
             raise ParameterError(f"the recipe {recipe} has {name!r}{_meant(name)}")
     _checked(values, f"the recipe {recipe}")
     for name in ("corpus", "folder", "json", "model"):  # paths in a recipe are seen from where it stands
@@ -244,21 +230,21 @@ def _read(recipe: Path) -> dict[str, Any]:
 def _checked(values: dict[str, Any], where: str) -> dict[str, Any]:
     """Return settings whose values are of the kinds that they must have."""
     for name, value in values.items():
-        kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+        kind = _SETTINGS[name].kind
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ParameterError(f"{where}: {name} has a value of the wrong kind.")
     return values
 
 
 def _called(name: str) -> str:
     """Return how an option, or a setting, is written."""
-    return f"--set {name}=" if name in _SETTINGS else "CORPUS" if name == "corpus" else f"--{name}"
+    return f"--set {name}=" if name in _NAMED else "CORPUS" if name == "corpus" else f"--{name}"
 
 
 def _meant(name: str) -> str:
     """Return the nearest name of an option, or all of them where none is near."""
-    near = get_close_matches(name.lower().replace("-", "_"), _DEFAULTS, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f", but takes {', '.join(_DEFAULTS)}."
+    near = get_close_matches(name.lower().replace("-", "_"), _SETTINGS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f", but takes {', '.join(_SETTINGS)}."
 
 
 # Canaries
