@@ -14,7 +14,7 @@ from discreet._base.persons import check_persons
 from discreet._base.validate import refuse
 from discreet.central.sums.units import faults_of_shards
 from discreet.corpus import check_counts
-from discreet.corpus.check import refuse_texts
+from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import (
     NUMBERED,

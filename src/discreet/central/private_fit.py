@@ -30,7 +30,7 @@ from discreet._base.progress import Callback, telling
 from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, declared
 from discreet.central.base import check_data
 from discreet.corpus import check_counts
-from discreet.corpus.check import refuse_texts
+from discreet.corpus.counting import refuse_texts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in
 from discreet.lda._fold_in import log_likelihood

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.corpus.check import check_counts
     from discreet.corpus.corpus import Corpus
+    from discreet.corpus.counting import check_counts
     from discreet.corpus.formats.tabular import from_frame
     from discreet.corpus.read import read_corpus
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.corpus.write import write_corpus
 
 _HOMES = {
-    "discreet.corpus.check": ("check_counts",),
+    "discreet.corpus.counting": ("check_counts",),
     "discreet.corpus.corpus": ("Corpus",),
     "discreet.corpus.formats.tabular": ("from_frame",),
     "discreet.corpus.read": ("read_corpus",),

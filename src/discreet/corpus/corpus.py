@@ -25,7 +25,7 @@ from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
 from discreet._base.validate import check, choice, is_number, is_whole, optional, shown
-from discreet.corpus.check import Csr, canonical_counts
+from discreet.corpus.counting import Csr, canonical_counts
 from discreet.corpus.vocabulary import (
     FROM_TEXT,
     UNKNOWN,

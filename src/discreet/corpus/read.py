@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
-from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.counting import Csr, refuse_emptiness
 from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of

@@ -26,7 +26,7 @@ from discreet._base.validate import (
     declared,
     refuse,
 )
-from discreet.corpus.check import refuse_texts
+from discreet.corpus.counting import refuse_texts
 from discreet.corpus.vocabulary import (
     GivenWords,
     WordOrigin,

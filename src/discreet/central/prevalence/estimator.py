@@ -53,7 +53,7 @@ from discreet.central.prevalence.labelled import (
 )
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import GaussianChoice
-from discreet.corpus.check import refuse_texts
+from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal

@@ -22,9 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.progress import Callback, tell
-from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import Int32Buffer
+from discreet.corpus.counting import Csr, Int32Buffer, refuse_emptiness
 from discreet.corpus.files import (
     PathLike,
     Problems,

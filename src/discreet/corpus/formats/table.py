@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder, is_there, path_shown, shown
-from discreet.corpus.check import Csr
+from discreet.corpus.counting import Csr
 from discreet.corpus.files import archive_members, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal

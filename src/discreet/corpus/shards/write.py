@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from discreet._base.persons import check_labels, knows_persons, number_persons
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, kind_of, whole
-from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.corpus import Corpus
+from discreet.corpus.counting import Csr, canonical_counts
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.counts import OutOfOrder, stream_rows
 from discreet.corpus.formats.table import reader_of
