@@ -290,7 +290,7 @@ def test_hostile_input_is_refused_in_one_line():
 def test_no_words_is_one_refusal_whatever_the_reason(texts, method):
     """An empty corpus and one whose words stay hidden must look the same."""
     estimator = PrivateCountVectorizer(epsilon=1.0, method=method, random_state=0)
-    with pytest.raises(PrivacyError, match="no word was chosen: too few units"):
+    with pytest.raises(PrivacyError, match="no word was chosen: too few documents"):
         estimator.fit(texts)
     assert not state(estimator)
 

@@ -104,7 +104,7 @@ def test_vectors_of_another_language_cost_no_budget(place, capsys):
     assert release.configuration["word_vectors_used"] == "not at all: none of the words has a vector"
     assert release.configuration["word_vectors_coverage"] == "0 of 24 words"
     assert "word_vectors_alone" not in release.configuration
-    assert discreet(*fit[:-2], "--out", place / "bare") == 0
+    assert discreet(*fit[:-2], "--out", place / "bare", "--ledger", place / "bare.json") == 0
     assert np.array_equal(release.topic_word, Release.load(place / "bare").topic_word)
     public = ("--vocabulary", place / "words.txt", "--vocabulary-is-public", "--ledger", place / "no.json")
     assert discreet(*fit, "--out", place / "no", *public) == 2

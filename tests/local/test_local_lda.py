@@ -207,7 +207,7 @@ def test_parameters_out_of_range_are_refused(changes, words):
 
 
 def test_all_faults_are_told_at_once():
-    with pytest.raises(ParameterError, match=r"(?s)n_topics.*algorithm.*channel"):
+    with pytest.raises(ParameterError, match=r"(?s)n_topics.*channel.*algorithm"):
         LocalLDA(0, channel=None, algorithm="x").fit(np.eye(4))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
 from discreet._base.persons import knows_persons
-from discreet._base.progress import Callback
+from discreet._base.progress import Callback, watched
 from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import (
@@ -285,7 +285,8 @@ def fit_topics(
     refuse_too_few(topics, max_words if chosen else None)
     if isinstance(texts_or_corpus, list | tuple) and chosen:
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
-        texts_or_corpus, persons = Corpus.from_texts(texts_or_corpus, tokenizer=cut, persons=persons), None
+        read = watched(callback, "counting words", texts_or_corpus)
+        texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
         words.set_params(**_CUT_ALREADY)
     if isinstance(texts_or_corpus, Corpus):
         warn_of(texts_or_corpus, words, topics, book.called)
