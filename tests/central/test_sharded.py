@@ -82,6 +82,7 @@ def test_scratch_files_change_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_a_cluster_gives_the_bytes_of_memory(tmp_path, cluster):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
     assert fit(shards, engine=DaskEngine(cluster)) == in_memory()
@@ -224,6 +225,7 @@ def test_a_full_scratch_disk_ends_the_fit_and_the_cost_stays_booked(tmp_path, mo
     assert not hasattr(model, "release_")
 
 
+@pytest.mark.integration
 def test_a_cluster_of_another_version_ends_the_fit_and_the_cost_stays_booked(tmp_path, monkeypatch):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
     ledger = Ledger(4.0, 1e-6)
@@ -294,6 +296,7 @@ def test_words_over_shards_are_those_of_memory(tmp_path, owned, method, epsilon)
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.integration
 def test_words_and_topics_over_a_cluster(tmp_path, cluster):
     documents = corpus().with_word_origin(WordOrigin("from text"))
     shards = write_shards(documents, tmp_path / "s", shard_documents=300)

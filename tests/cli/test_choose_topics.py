@@ -44,6 +44,7 @@ def test_a_table_a_plot_and_the_planted_number(letters, tmp_path, capsys):
     assert (tmp_path / "k.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.integration
 def test_most_common_words_only(letters, tmp_path):
     out = tmp_path / "k.html"
     assert choose(letters, "--topics", "2", "--set", "max_words=5", "--out", out) == 0

@@ -90,6 +90,7 @@ def test_a_fast_start_means_expected_counts_and_a_random_one_drawn_ones(n_topics
     np.testing.assert_allclose(later.mean_counts_.sum(), counts.sum() + counts[:10].sum(), rtol=close)
 
 
+@pytest.mark.integration
 def test_one_state_in_expected_counts_predicts_better(shared_data):
     counts = sp.csr_matrix(sp.load_npz(shared_data / "kos" / "counts.npz"))
     held_out = np.arange(counts.shape[0]) % 10 == 0

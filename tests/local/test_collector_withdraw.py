@@ -533,6 +533,7 @@ def test_a_number_alone_withdraws_nothing(store):
     assert store.withdraw(rows(reports[:1])).result(30) == (1, 0, 0)
 
 
+@pytest.mark.integration
 def test_withdrawals_that_wait_are_bounded(store):
     from discreet.local.collector import store as module
     from discreet.local.collector.store import StoreBusyError
