@@ -19,9 +19,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from discreet._base.arrays import Csr
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder, is_there, path_shown, shown
-from discreet.corpus.counting import Csr
 from discreet.corpus.files import archive_members, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
