@@ -22,11 +22,7 @@ def needed(capsys, *options):
 @pytest.mark.parametrize(("share", "low", "high"), [(1.0, 0.35, 0.65), (0.6, 0.0, 0.05), (1.4, 0.95, 1.0)])
 def test_a_word_of_so_many_documents_is_chosen_every_other_time(capsys, share, low, high):
     told, _ = needed(capsys)
-    words, topics = estimators(
-        epsilon=2.0, delta=1e-6, n_topics=2, privacy_unit="document", vocabulary_share=0.25,
-        vocabulary_method="weighted_gaussian", max_words=None, sampling_rate=1.0, allow_unlearnable=False,
-        random_state=None,
-    )  # fmt: skip
+    words, topics = estimators(epsilon=2.0, n_topics=2, privacy_unit="document", max_words=None)
     bookings(words, topics)
     texts = [" ".join(f"word{i}" for i in range(10))] * round(share * told[10])
     chosen = 0

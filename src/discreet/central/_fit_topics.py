@@ -7,9 +7,11 @@ learned, nothing else; with shares or sampled training, whose costs add up worse
 """
 
 import copy
+import inspect
 import math
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
@@ -62,6 +64,16 @@ _CUT_ALREADY: dict[str, Any] = {
     "ngram_range": (1, 1),
     "phrases": None,
 }
+#: Settings of :func:`fit_topics` that go to what chooses words, to what trains topics, and to neither.
+_OF_WORDS = (
+    "vocabulary", "words_are_public", "max_words", "stop_words", "token_pattern", "tokenizer", "ngram_range", "phrases",
+)  # fmt: skip
+_OF_TOPICS = (
+    "n_topics", "epsilon", "delta", "doc_topic_prior", "n_rounds", "n_units_lower_bound", "allow_large_delta", "n_jobs",
+    "ledger",
+)  # fmt: skip
+_OF_FULL_BATCH = ("allow_unlearnable", "word_vectors")
+_OF_A_CALL = frozenset({"texts_or_corpus", "text", "person", "persons", "unit_name", "prevalence", "by"})
 _OWN = rules(
     vocabulary_share=number(above=0, below=1),
     words_are_public=FLAG,
@@ -202,36 +214,10 @@ def fit_topics(
     Of a file or a frame, with several texts a person: ``fit_topics("notes.csv", text="note", person="patient",
     epsilon=2)``.
     """
+    given = dict(locals())  # nothing but the parameters yet
     whose = "document" if person is None and persons is None else "person"
-    words, topics = estimators(
-        epsilon=epsilon,
-        delta=delta,
-        n_topics=n_topics,
-        privacy_unit=whose if privacy_unit is None else privacy_unit,
-        vocabulary=vocabulary,
-        words_are_public=words_are_public,
-        vocabulary_share=vocabulary_share,
-        vocabulary_method=vocabulary_method,
-        max_words=max_words,
-        stop_words=stop_words,
-        token_pattern=token_pattern,
-        tokenizer=tokenizer,
-        ngram_range=ngram_range,
-        phrases=phrases,
-        doc_topic_prior=doc_topic_prior,
-        sampling_rate=sampling_rate,
-        n_rounds=n_rounds,
-        word_vectors=word_vectors,
-        n_units_lower_bound=n_units_lower_bound,
-        allow_unlearnable=allow_unlearnable,
-        allow_large_delta=allow_large_delta,
-        allow_large_epsilon=allow_large_epsilon,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        engine=engine,
-        ledger=ledger,
-        callback=callback,
-    )
+    given["privacy_unit"] = whose if privacy_unit is None else privacy_unit
+    words, topics = estimators(**{name: value for name, value in given.items() if name not in _OF_A_CALL})
     if is_source(texts_or_corpus):
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
         texts_or_corpus = corpus_of_source(texts_or_corpus, text, person, cut)
@@ -323,89 +309,53 @@ def fit_topics(
     return release
 
 
-def estimators(
-    *,
-    epsilon: Any,
-    delta: Any,
-    n_topics: Any,
-    privacy_unit: Any,
-    vocabulary: Any = None,
-    words_are_public: Any = False,
-    vocabulary_share: Any,
-    vocabulary_method: Any,
-    max_words: Any,
-    stop_words: Any = None,
-    token_pattern: Any = DEFAULT_TOKEN_PATTERN,
-    tokenizer: Any = None,
-    ngram_range: Any = (1, 1),
-    phrases: Any = None,
-    sampling_rate: Any,
-    allow_unlearnable: Any,
-    allow_large_epsilon: Any = True,
-    random_state: Any,
-    word_vectors: Any = None,
-    engine: Any = None,
-    callback: Any = None,
-    **of_topics: Any,
-) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
+def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
     """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
+
+    Parameters
+    ----------
+    **given
+        Settings of ``fit_topics``; the others are what they are there by default. ``privacy_unit`` must be said.
 
     Raises
     ------
     ParameterError, PrivacyError
         Naming all parameters that are out of range.
     """
-    faults = faults_of(
-        {
-            "vocabulary_share": vocabulary_share,
-            "words_are_public": words_are_public,
-            "sampling_rate": sampling_rate,
-            "allow_unlearnable": allow_unlearnable,
-            "allow_large_epsilon": allow_large_epsilon,
-        },
-        _OWN,
-    )
-    faults += _faults_of_size(epsilon, delta, allow_large_epsilon, of_topics.get("allow_large_delta", True))
-    both: dict[str, Any] = {"privacy_unit": privacy_unit, "random_state": random_state, "callback": callback}
+    usual = {name: each.default for name, each in inspect.signature(fit_topics).parameters.items()}
+    of = SimpleNamespace(**(usual | given))
+    faults = faults_of(vars(of), _OWN) + _faults_of_size(of)
+    both = ("privacy_unit", "random_state", "callback", "engine")
     words = PrivateCountVectorizer(
-        epsilon=vocabulary_share * epsilon if is_number(epsilon) and is_number(vocabulary_share) else epsilon,
-        delta=_DELTA_OF_WORDS * delta if is_number(delta) else delta,
-        method=vocabulary_method,
-        vocabulary=vocabulary,
-        words_are_public=words_are_public,
-        max_words=max_words,
-        stop_words=stop_words,
-        token_pattern=token_pattern,
-        tokenizer=tokenizer,
-        ngram_range=ngram_range,
-        phrases=phrases,
-        engine=engine,
-        **both,
+        epsilon=of.vocabulary_share * of.epsilon
+        if is_number(of.epsilon) and is_number(of.vocabulary_share)
+        else of.epsilon,
+        delta=_DELTA_OF_WORDS * of.delta if is_number(of.delta) else of.delta,
+        method=of.vocabulary_method,
+        **{name: getattr(of, name) for name in (*both, *_OF_WORDS)},
     )
-    of_topics |= {"epsilon": epsilon, "delta": delta, "engine": engine, **both}
-    if sampling_rate == 1 or not _OWN["sampling_rate"].holds(sampling_rate):
-        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors}
-        topics = PrivateLDA(n_topics, **of_topics)
-    else:
-        if word_vectors is not None:
-            faults.append(
-                ParameterError(
-                    Parameter("word_vectors"),
-                    " serve the full batch only; leave ",
-                    Proposal("sampling_rate"),
-                    " out.",
-                )
+    whole = of.sampling_rate == 1 or not _OWN["sampling_rate"].holds(of.sampling_rate)
+    if not whole and of.word_vectors is not None:
+        faults.append(
+            ParameterError(
+                Parameter("word_vectors"),
+                " serve the full batch only; leave ",
+                Proposal("sampling_rate"),
+                " out.",
             )
-        topics = PrivateSVILDA(n_topics, sampling_rate=sampling_rate, **of_topics)
+        )
+    of_topics = {name: getattr(of, name) for name in (*both, *_OF_TOPICS, *(_OF_FULL_BATCH if whole else ()))}
+    topics = PrivateLDA(**of_topics) if whole else PrivateSVILDA(sampling_rate=of.sampling_rate, **of_topics)
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
     refuse([*faults_of_estimator(topics), *faults, *mine])
     return words, topics
 
 
-def _faults_of_size(epsilon: Any, delta: Any, large_epsilon: Any, large_delta: Any) -> list[DiscreetError]:
+def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
     """Say where a promise is next to none, whatever the texts: before they are read, and before anything is booked."""
+    epsilon, delta = of.epsilon, of.delta
     faults: list[DiscreetError] = []
-    if is_number(epsilon) and LARGEST_EPSILON < epsilon < math.inf and not large_epsilon:
+    if is_number(epsilon) and LARGEST_EPSILON < epsilon < math.inf and not of.allow_large_epsilon:
         faults.append(
             PrivacyError(
                 Parameter("epsilon"),
@@ -415,7 +365,7 @@ def _faults_of_size(epsilon: Any, delta: Any, large_epsilon: Any, large_delta: A
                 " goes on all the same.",
             )
         )
-    if is_number(delta) and _LARGEST_DELTA < delta < 1 and not large_delta:
+    if is_number(delta) and _LARGEST_DELTA < delta < 1 and not of.allow_large_delta:
         faults.append(
             PrivacyError(
                 Parameter("delta"),

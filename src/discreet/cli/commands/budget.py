@@ -105,18 +105,7 @@ def _of_fit(epsilon: float, delta: float, unit: str) -> tuple["GaussianChoice | 
 
     if unit not in ("document", "person") or math.isinf(epsilon):
         return None, {}  # nothing is chosen privately there
-    events, method = bookings(
-        *estimators(
-            epsilon=epsilon,
-            delta=delta,
-            n_topics=2,  # what is booked depends neither on topics nor on words
-            privacy_unit=unit,
-            vocabulary_share=0.25,
-            vocabulary_method="weighted_gaussian",
-            max_words=None,
-            sampling_rate=1.0,
-            allow_unlearnable=False,
-            random_state=None,
-        )
-    )
+    # What is booked depends neither on topics nor on words.
+    large = {"allow_large_epsilon": True, "allow_large_delta": True}
+    events, method = bookings(*estimators(epsilon=epsilon, delta=delta, privacy_unit=unit, **large))
     return method, {"events": events, "group_failure": method.group_failure}

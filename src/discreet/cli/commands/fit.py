@@ -142,6 +142,7 @@ def _fit(
     ] = False,
 ) -> None:
     from discreet.central import fit_topics
+    from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.cli.files import load, open_shards
@@ -167,7 +168,8 @@ def _fit(
         "n_jobs": -1,
     } | named_values(settings, others, "--set")
     each_document = given["privacy_unit"] == "document"
-    _estimators(given, "document" if person is None else "person")
+    # What is out of range is refused before a large file is read, or a ledger made.
+    estimators(**(given | {"privacy_unit": "document" if person is None else "person"}))
     if each_document and person is not None:
         raise ParameterError(
             "--person protects persons, --set privacy_unit=document does not; give one of them."
@@ -305,29 +307,18 @@ def _take_options() -> None:
 _take_options()
 
 
-def _estimators(given: dict[str, Any], unit: str) -> Any:
-    """Return what a fit would run; refuse what is out of range before a large file is read, or a ledger made."""
-    from discreet.central import fit_topics
-    from discreet.central._fit_topics import estimators
-
-    known = {"texts_or_corpus", "text", "person", "unit_name", "persons", "prevalence", "by"}
-    parameters = inspect.signature(fit_topics).parameters
-    usual = {name: one.default for name, one in parameters.items() if name not in known}
-    return estimators(**(usual | given | {"privacy_unit": unit}))
-
-
 def _say_what_would_come(
     documents: Any, given: dict[str, Any], book: "Ledger | None", out: "Console"
 ) -> None:
     """Show the holder what is in the texts and what a fit would do; every line says that it is private."""
+    from discreet.central._fit_topics import estimators
     from discreet.central.preview import preview
     from discreet.corpus import Corpus
 
     if not isinstance(documents, Corpus):
         raise ParameterError("shards are not looked at as a whole: check a file of the texts, or pass --yes.")
-    unit = given["privacy_unit"]
-    words, topics = _estimators(given, unit)
-    found = preview(documents, words, topics, unit if book is None else book.called)
+    called = given["privacy_unit"] if book is None else book.called
+    found = preview(documents, *estimators(**given), called)
     for line in found.in_words(_as_option):
         out.print(PRIVATE + line, markup=False)
 
