@@ -8,6 +8,7 @@ texts are in is said by whoever calls, never found from the texts.
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,12 @@ LANGUAGES = {
     "vi": "vietnamese",
 }  # fmt: skip
 _NAMES = frozenset(LANGUAGES.values())
+#: What languages call themselves, without accents.
+_OWN_NAMES = {
+    "francais": "french", "deutsch": "german", "espanol": "spanish", "italiano": "italian", "portugues": "portuguese",
+    "nederlands": "dutch", "svenska": "swedish", "dansk": "danish", "norsk": "norwegian", "suomi": "finnish",
+    "polski": "polish", "turkce": "turkish", "magyar": "hungarian", "cestina": "czech",
+}  # fmt: skip
 _MEANT = 'the name of a language ("english"), "auto", a file of words, a list of words, or several of these in a list'
 
 
@@ -166,7 +173,10 @@ def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tupl
         yield language, _of_language(language)
         return
     if not name or "\n" in name or not is_there(name):
+        plain = "".join(c for c in unicodedata.normalize("NFD", name.lower()) if not unicodedata.combining(c))
+        near = [_OWN_NAMES.get(plain, "")] if plain in _OWN_NAMES else get_close_matches(plain, _NAMES, 1)
         known = f" Languages: {', '.join(sorted(_NAMES))}." if name.isalpha() else ""
+        known = f" Did you mean {near[0]}?" if near else known
         raise ParameterError(
             Parameter("stop_words"), f" must be {_MEANT}; got {shown(name)}, which is none.{known}"
         )

@@ -362,7 +362,8 @@ def _say_what_comes(
     say.print(_promise(settings, () if read is None else read.fields, person, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if cut is not None and cut.stop_word_lists:
-        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}.", markup=False)
+        usual = "" if cut.stop_words != "auto" else " (the default; --stop-words names other languages)"
+        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
 
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:

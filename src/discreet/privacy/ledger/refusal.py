@@ -53,14 +53,18 @@ def refusal(standing: Standing, asked: Asked) -> list[Part]:
     said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in asked.parts)
     count, left = standing.n_bookings + 1, _down(asked.left)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
+    advice = _advice(standing, asked)
     total = f"epsilon = {asked.total.epsilon:.6g} ({asked.total.accountant})"
     if _lacks_delta(standing, asked):
         total = "above any epsilon at this delta, because failures take more of it than there is"
     return [
         f"the budget of epsilon = {epsilon:g} at delta = {delta:g} does not cover {said}: with it, the total of "
-        f"{bookings} is {total}. Nothing was booked. What is left is epsilon = {left:.3g} at this delta for one "
-        "Gaussian release; ",
-        *_advice(standing, asked),
+        f"{bookings} is {total}. Nothing was booked. ",
+        *(
+            [f"What is left is epsilon = {left:.3g} at this delta for one Gaussian release; ", *advice]
+            if left > 0
+            else ["Nothing is left: only a larger budget, which is a weaker promise, pays for more"]
+        ),
         ".",
     ]
 

@@ -1,0 +1,40 @@
+"""What is said of slips of a first hour: what to type instead."""
+
+import pytest
+
+from discreet import BudgetExceeded, Corpus, Ledger, ParameterError, PrivateLDA
+from discreet.cli.app import run
+from discreet.corpus import Tokenizer
+
+
+@pytest.mark.parametrize("command", ["read", "transform", "evaluate"])
+def test_an_option_that_is_given_by_name_here_is_written_so(command, capsys):
+    for option, said in (
+        ("--skip-empty", "--read skip_empty=true"),
+        ("--delimiter", "--read delimiter=VALUE"),
+    ):
+        assert run([command, "m", "f.csv", option]) == 2
+        assert f"write {said};" in capsys.readouterr().err
+
+
+def test_a_ledger_is_no_page(tmp_path, capsys):
+    book = tmp_path / "budget.json"
+    Ledger.open(book, 1.0)
+    assert run(["report", str(book), "--out", str(tmp_path / "x.html")]) == 2
+    assert "budget.json is a ledger" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("fran\u00e7ais", "french"), ("Deutsch", "german"), ("germn", "german")]
+)
+def test_a_language_by_another_name_is_recognised(typed, meant):
+    with pytest.raises(ParameterError, match=rf"Did you mean {meant}\?"):
+        Tokenizer(stop_words=typed)
+
+
+def test_a_ledger_of_which_nothing_is_left_says_so():
+    ledger = Ledger(1.0)
+    corpus = Corpus([[1, 2, 1]] * 400, ["ward", "bed", "law"], words_are_public=True)
+    PrivateLDA(1, epsilon=1.0, ledger=ledger, allow_unlearnable=True, random_state=0).fit(corpus)
+    with pytest.raises(BudgetExceeded, match=r"Nothing is left: only a larger budget"):
+        PrivateLDA(1, epsilon=1.0, ledger=ledger).fit(corpus)
