@@ -263,9 +263,9 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     came = f" (it was {values[-1]!r})" if values and repr(values[-1]) not in message else ""
     if values and re.fullmatch(r"[+-]?\d*,\d+", values[-1]):
         came += f"; write {values[-1].replace(',', '.')}"
-    context = getattr(error, "ctx", None)
+    context: Any = getattr(error, "ctx", None)
     name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
-    if name in READ and any(each.name == "read" for each in context.command.params if context):
+    if name in READ and any(each.name == "read" for each in getattr(context, "command", context).params):
         came += f"; write --read {name}={'true' if name == 'skip_empty' else 'VALUE'}"
     return f"{came}; see `{context.command_path if context else 'discreet'} --help`."
 

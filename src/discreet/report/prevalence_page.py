@@ -301,10 +301,9 @@ def _told(release: PrevalenceRelease, found: Differences) -> list[str]:
 
 
 def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, Any]:
-    """Return the differences of groups from all others: those that are certain, and the next largest, in grey."""
-    n_certain = int(found.certain.sum())
-    rows = _rows(release, found, most=max(_FEWEST_ROWS, min(n_certain, _MOST_ROWS)))
-    return {"rows": rows, "rest": found.certain.size - len(rows), "clear": n_certain}
+    """Return the differences of groups from all others: those that are clear, and the next largest, in grey."""
+    rows = _rows(release, found, most=max(_FEWEST_ROWS, min(int(found.certain.sum()), _MOST_ROWS)))
+    return {"rows": rows, "rest": found.certain.size - len(rows), "clear": bool(found.certain.any())}
 
 
 def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[dict[str, Any]]:
