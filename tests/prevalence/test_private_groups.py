@@ -25,7 +25,7 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
     labels = [["north", "south", "west", "", "other", "two\nlines"][i] for i in rng.integers(6, size=500)]
     labels[250] = "rare"
     people = rng.integers(0, 90, 500) if unit == "person" else None
-    method = name_choice(400.0, 1e-6, 0.25, 6, unit).method  # next to no noise
+    method = name_choice(400.0, 1e-6, 0.25, 6, unit)[0]  # next to no noise
     weights = naive.name_weights(
         [label if label in ("north", "south", "west", "rare") else None for label in labels],
         people,
@@ -78,12 +78,12 @@ def test_names_and_shares_are_priced_together():
     assert composed_epsilon([model.planned_event()], 1e-6).epsilon == pytest.approx(0.5, rel=1e-3)
     alone = TopicPrevalence(RELEASE, groups=["north"], epsilon=0.5).planned_event()
     # A choice of names that nobody paid for would cost this much more than was said.
-    method = name_choice(0.5, 1e-6, 0.25, 3, "document").method
+    method = name_choice(0.5, 1e-6, 0.25, 3, "document")[0]
     assert composed_epsilon([method.event(), alone], 1e-6).epsilon > 0.51
 
 
 def test_a_person_of_many_names_counts_as_one():
-    method = name_choice(1.0, 1e-6, 0.25, 3, "person").method
+    method = name_choice(1.0, 1e-6, 0.25, 3, "person")[0]
     weights = naive.name_weights([f"place {i}" for i in range(50)], np.zeros(50, int), 3, method.bound.bits)
     assert sum(weight**2 for weight in weights.values()) <= method.bound.sensitivity**2
     assert len(weights) == 3
@@ -120,7 +120,7 @@ def test_where_no_name_is_shared_nothing_is_chosen():
 
 
 def test_a_document_has_one_name_and_a_person_no_more_than_was_said():
-    assert [name_choice(1.0, 1e-6, 0.25, 3, unit).method.max_words for unit in ("document", "person")] == [
+    assert [name_choice(1.0, 1e-6, 0.25, 3, unit)[0].max_words for unit in ("document", "person")] == [
         1,
         3,
     ]

@@ -14,13 +14,14 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
 from discreet.privacy.accounting.explain import (
-    attack_risk_sentence,
+    attack_risk_of,
     best_true_positive_rate,
     explain_budget,
     found_at_most,
     largest_posterior,
     percent,
 )
+from discreet.privacy.ledger.reservation import Entry
 from discreet.privacy.units import Guarantee
 
 MU = gdp_mu(2, 1e-6)
@@ -89,8 +90,9 @@ def test_what_may_fail_is_counted_for_one_unit_and_for_several():
     assert told.group_epsilons[5] == math.inf
     assert told.group_noise[5] == gdp_epsilon(5 * told.mu, 1e-6)
     assert "5: none at this delta" in told.in_words()
-    assert attack_risk_sentence(told.guarantee, planned).count(f"at most {percent(found)} of") == 1
-    assert "whatever the noise" in attack_risk_sentence(told.guarantee, [events.laplace(1.0)])
+    booked = [Entry(event, "a fit", 1) for event in (*planned, events.laplace(1.0))]
+    assert attack_risk_of(told.guarantee, booked[:2]).count(f"at most {percent(found)} of") == 1
+    assert "whatever the noise" in attack_risk_of(told.guarantee, booked[2:])
     with pytest.raises(ParameterError, match="group_failure is needed"):
         explain_budget(1, 1e-6, events=planned)
     for wrong in (
@@ -154,12 +156,12 @@ def test_explanations_of_nonsense_are_refused(sizes, error, match):
 
 
 def test_the_sentence_is_a_bound_for_every_mechanism():
-    assert "Nothing limits" in attack_risk_sentence(Guarantee(math.inf, 1e-6, "document", "replace_one"))
-    sentence = attack_risk_sentence(Guarantee(1.0, 1e-6, "person", "add_or_remove_one"))
+    assert "Nothing limits" in attack_risk_of(Guarantee(math.inf, 1e-6, "document", "replace_one"))
+    sentence = attack_risk_of(Guarantee(1.0, 1e-6, "person", "add_or_remove_one"))
     assert "accuses 1 % of outsiders finds at most 2.72 %" in sentence
     assert "unit: person" in sentence
     for epsilon in (0.1, 1, 3, 6, 800):
-        words = attack_risk_sentence(Guarantee(epsilon, 1e-6, "document", "replace_one"))
+        words = attack_risk_of(Guarantee(epsilon, 1e-6, "document", "replace_one"))
         share = float(re.split("at most |over ", words)[1].split(" %")[0]) / 100
         assert share >= best_true_positive_rate(gdp_mu(epsilon, 1e-6), 0.01) * 0.995
         # Randomised response, the worst pure mechanism, reaches min(e^eps a, 1 - e^-eps (1 - a)).
@@ -185,17 +187,17 @@ def test_percentages_never_claim_more_than_a_smaller_one_and_bounds_are_no_certa
     assert "100 %" not in texts
     for epsilon in (4.0, 8.0, 9.0, 12.0, 40.0, 300.0):
         guarantee = Guarantee(epsilon, 1e-6, "document", "add_or_remove_one")
-        for said in (explain_budget(epsilon, 1e-6).in_words(), attack_risk_sentence(guarantee)):
+        for said in (explain_budget(epsilon, 1e-6).in_words(), attack_risk_of(guarantee)):
             assert "at most over" not in said
             assert "100 %" not in said
     assert "  from 10 % to over 99.99 %" in explain_budget(12.0, 1e-6).in_words()
-    assert "may find over 99.99 % of those" in attack_risk_sentence(guarantee)
+    assert "may find over 99.99 % of those" in attack_risk_of(guarantee)
 
 
 def test_the_figure_is_the_one_in_the_sentence():
     for epsilon in (0.5, 2.0, 5.0):
         guarantee = Guarantee(epsilon, 1e-6, "document", "replace_one")
-        assert f"at most {percent(found_at_most(guarantee, ()))} of" in attack_risk_sentence(guarantee)
+        assert f"at most {percent(found_at_most(guarantee, ()))} of" in attack_risk_of(guarantee)
     assert found_at_most(Guarantee(1.0, 1e-6, "document", "replace_one"), ()) == pytest.approx(
         math.e / 100, abs=2e-6
     )

@@ -436,11 +436,7 @@ def _rank_one(matrix: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
 def share_of_text(share: float, noise: float | None) -> str:
     """Write a noisy share of the text, with twice the standard deviation of its noise where that can be seen.
 
-    Parameters
-    ----------
-    share : float
-    noise : float or None
-        Standard deviation; None where it is not told.
+    ``noise``: standard deviation; None where it is not told.
     """
     points = min(round(200 * (noise or 0.0)), 100)
     within = f" (±{points} {'point' if points == 1 else 'points'})" if points else ""

@@ -223,15 +223,8 @@ def gains(
 ) -> NDArray[np.float64]:
     """Return each document's gain a token over the unigram, in nats. Private.
 
-    Parameters
-    ----------
-    release : Release
-    counts : canonical CSR of shape (n_documents, n_words)
-    plain : array of shape (n_words,), optional
-        The unigram to gain on; by default that of the release.
-    swapped : bool, default False
-        Guess the first half from the second.
-    n_jobs : int, optional
+    ``plain``: the unigram to gain on, by default that of the release; ``swapped``: guess the first half from the
+    second.
     """
     found, alone, _ = _completed(release, counts, plain, swapped, n_jobs)
     return found - alone

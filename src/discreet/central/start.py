@@ -144,14 +144,7 @@ def beyond_noise(matrix: Floats, deviation: float) -> Floats:
 def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy, n_topics: int) -> Floats:
     """Return non-negative factors of shape (M, n_topics) of what moment and pairs say together.
 
-    Parameters
-    ----------
-    seen : Seen
-    unigram : array of shape (n_words,)
-    words : Words
-    pairs : Noisy
-        Strict upper triangle of the released co-occurrence of the paired words, row by row.
-    n_topics : int
+    ``pairs``: strict upper triangle of the released co-occurrence of the paired words, row by row.
     """
     shared = unigram[words.columns] * words.weights
     length = float(np.linalg.norm(shared[: words.n_paired]))

@@ -275,15 +275,7 @@ def completion(
     Each token goes to either half by a fair coin (a binomial draw for each count). The topic proportions are the mode
     given the first half (``fold_in``, 40 steps).
 
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-    counts : CSR matrix of shape (n_documents, n_words)
-        Whole numbers, in canonical form.
-    doc_topic_prior : float or array of shape (n_topics,), default 0.1
-    random_state : int, default 0
-        Seed of the halves: the same for every model.
-    n_jobs : int, optional
+    ``counts``: CSR in canonical form, of whole numbers; ``random_state``: seed of the halves, the same for every model.
 
     Raises
     ------

@@ -187,15 +187,7 @@ def open_shards(
 ) -> Any:
     """Return a :class:`~discreet.engines.engine.ShardRunner` whose functions get the :class:`Part` of a shard.
 
-    Parameters
-    ----------
-    corpus : ShardedCorpus
-    engine : Engine, optional
-    n_jobs : int, optional
-    words : tuple of str, optional
-        Order of the columns; further words are left out.
-    n_words : int, optional
-        How many there must be.
+    ``words``: order of the columns, further words are left out; ``n_words``: how many there must be.
 
     Raises
     ------

@@ -124,11 +124,7 @@ def dimension(asked: Asked) -> int:
 def answers(asked: Asked, counts: Any) -> NDArray[np.int64]:
     """Return the answers of documents, of shape (n_documents, dimension). Private.
 
-    Parameters
-    ----------
-    asked : Asked
-    counts : CSR matrix of shape (n_documents, n_words)
-        What is not zero is present.
+    What is not zero in ``counts``, CSR of shape (n_documents, n_words), is present.
     """
     present: Any = sp.csr_matrix((np.ones(counts.nnz, np.int64), counts.indices, counts.indptr), counts.shape)
     if asked.kind == "words":
@@ -154,16 +150,7 @@ def responsibilities(
 ) -> Whole:
     """Return the answers of documents, of shape (n_documents, n_words * n_topics), word after word.
 
-    Parameters
-    ----------
-    counts : CSR matrix of shape (n_documents, n_words)
-        What is not zero is present.
-    topics : array of shape (n_words, n_topics)
-        Positive; each column up to one factor for all.
-    weights : array of shape (n_words,)
-        Positive.
-    doc_topic_prior : float
-    n_steps : int
+    ``topics``: (n_words, n_topics), positive, each column up to one factor for all; ``weights``: (n_words,), positive.
     """
     n_topics = topics.shape[1]
     out = np.zeros((counts.shape[0], topics.size), np.int64)
@@ -337,15 +324,8 @@ def forecast_of(n_documents: float, strength: float, *, about: str = "") -> str:
 def begin(vocabulary: Sequence[str], vectors: Floats, n_topics: int, ask: Callable[..., Q]) -> State[Q]:
     """Return the state before any answer: it asks for words.
 
-    Parameters
-    ----------
-    vocabulary : sequence of str
-        Public.
-    vectors : array of shape (n_words, n_dimensions)
-        Public; rows of NaN for words without one.
-    n_topics : int
-    ask : callable
-        Class of the questions: ``ask(kind, place, vocabulary, table, weights)``.
+    ``vectors``: public, rows of NaN for words without one; ``ask(kind, place, vocabulary, table, weights)``: class of
+    the questions.
     """
     words, n = tuple(vocabulary), len(vocabulary)
     nothing = np.zeros((n, 0), np.int64)
@@ -363,17 +343,9 @@ def begin(vocabulary: Sequence[str], vectors: Floats, n_topics: int, ask: Callab
 def learn(state: State[Q], mean: Floats, deviation: float, n_questions: int, seed: int) -> State[Q]:
     """Return what is known with the mean of documents' answers to ``state.question``, whoever made it private.
 
-    Parameters
-    ----------
-    state : State
-    mean : array of shape (dimension,) or (dimension, dimension)
-        Of answers scaled to length 1; of their squares where these are asked.
-    deviation : float
-        Standard deviation of its noise, a coordinate or a cell off the diagonal.
-    n_questions : int
-        How many there are in all.
-    seed : int
-        Of starting points; public.
+    ``mean``: of answers scaled to length 1, of their squares where these are asked; ``deviation``: of its noise, a
+    coordinate or a cell off the diagonal; ``n_questions``: how many there are in all; ``seed``: of starting points,
+    public.
     """
     question = state.question
     assert question is not None

@@ -247,19 +247,9 @@ def infer(
 ) -> Found:
     """Infer documents, shared out to threads.
 
-    Parameters
-    ----------
-    table : array of shape (n_words, width), float64
-        B, padded (``pad_table``).
-    documents : Documents
-    prior : array of shape (n_topics,), float64
-        alpha.
-    max_iter, tol : int, float
-        Most steps; mean absolute change of gamma that ends them.
-    n_threads : int
-        The result does not depend on it.
-    with_quotients : bool
-        Whether quotients are asked for.
+    ``table``: B, padded (:func:`~discreet.lda.emitted.pad_table`); ``prior``: alpha; ``max_iter``, ``tol``: most steps,
+    and the mean absolute change of gamma that ends them; quotients only where asked for. The result does not depend on
+    the threads.
     """
     n, width = documents.n_documents, table.shape[1]
     padded = _padded(prior, width)

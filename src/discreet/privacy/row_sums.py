@@ -100,7 +100,7 @@ def sum_rows(
             f"expected a matrix with one row a unit, but got an array of shape {np.shape(given)}."
         )
     if whose is not None:
-        matrix = _of_persons(matrix, whose)
+        matrix = join_rows(matrix, whose)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -129,13 +129,12 @@ def sum_rows(
     return BoundedSum(total, bound)
 
 
-def _of_persons(matrix: Any, persons: NDArray[np.int64]) -> Any:
-    """Return one row for each person: the sum of theirs."""
+def join_rows(matrix: Any, persons: NDArray[np.int64]) -> Any:
+    """Return one row for each person: the sum of theirs, in order of the persons."""
     _, theirs = np.unique(persons, return_inverse=True)
     n_rows = len(theirs)
-    ones = np.ones(n_rows)
-    whose = sp.csr_matrix((ones, (theirs, np.arange(n_rows))), (int(theirs.max(initial=-1)) + 1, n_rows))
-    return sp.csr_matrix(whose @ matrix)
+    entries = np.ones(n_rows, matrix.dtype), (theirs, np.arange(n_rows))
+    return sp.csr_matrix(entries, shape=(int(theirs.max(initial=-1)) + 1, n_rows)) @ matrix
 
 
 @kernel()

@@ -339,10 +339,8 @@ class TopicPrevalence(PrivateEstimator):
         bound = contribution_bound(float(self.count_weight), self.privacy_unit)
         epsilon, names = float(self.epsilon), None
         if self.group_selection == "private":
-            choice = name_choice(
-                epsilon, self.delta, self.selection_share, self.max_groups_per_unit, self.privacy_unit
-            )
-            epsilon, names = choice.epsilon_left, choice.method
+            share, most = self.selection_share, self.max_groups_per_unit
+            names, epsilon = name_choice(epsilon, self.delta, share, most, self.privacy_unit)
         noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, self.delta)
         mechanism = GaussianMechanism(bound, noise)
         event = mechanism.event()

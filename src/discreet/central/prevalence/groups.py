@@ -410,28 +410,19 @@ _FORMS = {
 _DELTA_OF_NAMES = 0.1
 
 
-class NameChoice(NamedTuple):
-    """How names are chosen, and what is left for their shares.
+def name_choice(
+    epsilon: float, delta: float, share: float, max_groups: int, privacy_unit: str
+) -> tuple[GaussianChoice, float]:
+    """Split a run's budget between names and shares, from public numbers alone.
 
-    Attributes
-    ----------
-    method : GaussianChoice
-    epsilon_left : float
-        The largest epsilon of one Gaussian release with which both cost what the run may cost.
+    Returns how names are chosen, and the largest epsilon of one Gaussian release with which both cost what the run may
+    cost.
     """
-
-    method: GaussianChoice
-    epsilon_left: float
-
-
-def name_choice(epsilon: float, delta: float, share: float, max_groups: int, privacy_unit: str) -> NameChoice:
-    """Split a run's budget between names and shares; from public numbers alone."""
     most = 1 if privacy_unit == "document" else max_groups
     method = GaussianChoice(share * epsilon, _DELTA_OF_NAMES * delta, most, privacy_unit)
     if math.isinf(epsilon):
-        return NameChoice(method, epsilon)
-    left = largest_gaussian(sort_events([method.event()], "add_or_remove_one"), epsilon, delta)
-    return NameChoice(method, left)
+        return method, epsilon
+    return method, largest_gaussian(sort_events([method.event()], "add_or_remove_one"), epsilon, delta)
 
 
 def choose_names(
@@ -443,15 +434,7 @@ def choose_names(
 ) -> tuple[str, ...]:
     """Choose the names that enough units have; the only place that sees all labels.
 
-    Parameters
-    ----------
-    documents : LabelledDocuments or LabelledShards
-        None, NaN and "" stand for no label.
-    method : GaussianChoice
-    stream : SecureStream
-    reservation : Reservation
-        Of the method's event, at least.
-    n_jobs : int, optional
+    None, NaN and "" stand for no label; the reservation is of the method's event, at least.
 
     Returns
     -------

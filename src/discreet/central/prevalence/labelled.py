@@ -79,19 +79,8 @@ def prevalence_sum(
 ) -> BoundedSum:
     """Add up the contributions of all units.
 
-    Parameters
-    ----------
-    doc_topic : array of shape (n_documents, n_topics)
-        Rows sum to 1.
-    group : array of shape (n_documents,), int32
-        Number of each document's group, -1 for none.
-    people : array of shape (n_documents,), int64, or None
-        Whose document each is, where people are the unit.
-    n_groups : int
-    count_weight : float
-    bound : Bound
-        See :func:`contribution_bound`.
-    n_jobs : int, optional
+    ``doc_topic``: (n_documents, n_topics), rows sum to 1; ``group``: number of each document's group, -1 for none;
+    ``people``: whose each document is, where people are the unit; ``bound``: :func:`contribution_bound`.
 
     Returns
     -------
@@ -146,13 +135,9 @@ Labels = NDArray[np.int32]
 def settled(by: Any, groups: Grouping | None, n_documents: int | None) -> Any:
     """Read labels and compare them with the groups, before anything is booked.
 
-    Parameters
-    ----------
-    by : sequence of length n_documents; for a cross table a pair of them, or a frame or array of two columns
-    groups : Grouping or None
-        None where names are chosen privately, so that labels are looked at for their kind only.
-    n_documents : int or None
-        Where it is known by now.
+    For a cross table ``by`` is a pair of sequences, or a frame or array of two columns. ``groups`` is None where names
+    are chosen privately, so that labels are looked at for their kind only; ``n_documents`` is None where it is not
+    known yet.
 
     Returns
     -------
@@ -181,11 +166,7 @@ def settled(by: Any, groups: Grouping | None, n_documents: int | None) -> Any:
 def place(by: Any, groups: Grouping, n_documents: int) -> Labels:
     """Return the number of each document's group, -1 where it has none; of a cross table, of its cell.
 
-    Parameters
-    ----------
-    by : sequence of length n_documents, or for a cross table a pair of them
-    groups : Grouping
-    n_documents : int
+    Labels of a cross table are a pair of sequences.
 
     Raises
     ------

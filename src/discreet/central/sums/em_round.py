@@ -115,22 +115,8 @@ def round_sum(
 ) -> NDArray[np.int64]:
     """Update theta in place and return the sum over units of the statistic.
 
-    Parameters
-    ----------
-    units : Units or ShardedUnits
-    theta : array of shape (n_documents, n_topics), float32, or StateStore
-        Each document's state; changed.
-    word_topic : array of shape (n_words, n_topics)
-        Topics as last released; columns sum to 1.
-    word_weights : array of shape (n_words,)
-        Public weights omega.
-    doc_topic_prior : float
-    n_steps : int
-        Most EM steps for a document.
-    contribution : Contribution
-        How each unit's statistic is bounded.
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
+    ``theta``: each document's state, float32, is changed; ``word_topic``: topics as last released, columns sum to 1;
+    ``word_weights``: public, omega; ``n_steps``: most steps for a document. The result does not depend on the threads.
 
     Returns
     -------

@@ -103,11 +103,7 @@ class Units(NamedTuple):
 def group_units(counts: Any, persons: NDArray[np.int64] | None) -> Units:
     """Group the rows of a matrix of counts.
 
-    Parameters
-    ----------
-    counts : canonical CSR of shape (n_documents, n_words), int32
-    persons : array of shape (n_documents,), int64, optional
-        Person of each document; without it each document is a unit.
+    ``counts``: canonical CSR; without ``persons`` each document is a unit.
     """
     n_documents = counts.shape[0]
     if persons is None:
@@ -160,16 +156,7 @@ def sum_over_pieces(
 
 
 class ShardedUnits(ShardRunner):
-    """A private corpus in shards, grouped by unit when it is read. Nothing of it is ever released.
-
-    Parameters
-    ----------
-    shards : tuple of Shard
-        Each unit in one.
-    n_words : int
-    engine : Engine, optional
-    n_jobs : int, optional
-    """
+    """A private corpus in shards, grouped by unit when it is read. Nothing of it is ever released."""
 
     def __init__(
         self,
@@ -242,13 +229,7 @@ def cooccurrence_sum(
 ) -> NDArray[np.int64]:
     """Return the sum over units of normalised co-occurrences.
 
-    Parameters
-    ----------
-    units : Units or ShardedUnits
-    chosen : array of shape (M,), int64
-        Distinct columns.
-    weights : array of shape (M,)
-        Positive.
+    ``chosen``: distinct columns, (M,); ``weights``: (M,), positive.
 
     Returns
     -------
@@ -428,13 +409,7 @@ def moment_sum(
 ) -> NDArray[np.int64]:
     """Return the sum over units of the normalised moment.
 
-    Parameters
-    ----------
-    units : Units or ShardedUnits
-    features : array of shape (n_words, d)
-        f; the same for all units.
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
+    ``features``: (n_words, d), the same for all units.
 
     Returns
     -------

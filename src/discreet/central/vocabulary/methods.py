@@ -245,14 +245,8 @@ def gaussian_threshold(noise_multiplier: float, delta: float, max_words: int) ->
 def gaussian_group_failure(noise_multiplier: float, threshold: float, max_words: int, size: int) -> float:
     """Return a bound on the probability that a word passes which only one person's ``size`` units hold.
 
-    Parameters
-    ----------
-    noise_multiplier, threshold : float
-        In units of the contribution bound.
-    max_words : int
-        Most words that one unit may hold.
-    size : int
-        Units of that person.
+    ``noise_multiplier`` and ``threshold`` in units of the contribution bound; ``max_words``: most words that one unit
+    may hold.
     """
     if noise_multiplier == 0:
         return 1.0
@@ -274,14 +268,7 @@ def fill_greedily(
 ) -> NDArray[np.int64]:
     """Let each unit, in turn, fill its words up to the cut-off until its budget is spent.
 
-    Parameters
-    ----------
-    indptr, words : arrays of int64
-        Words of each unit, favourites first, as in ``UnitWords``.
-    n_words : int
-        Number of words.
-    budget, cutoff : int
-        In lattice steps.
+    ``words``: of each unit, favourites first, as in ``UnitWords``; ``budget`` and ``cutoff`` in lattice steps.
 
     Returns
     -------
@@ -498,15 +485,8 @@ def coverage_sum(
 ) -> NDArray[np.int64]:
     """Add up what the units give.
 
-    Parameters
-    ----------
-    counts : csr_matrix of shape (n_documents, n_words)
-        Of all words.
-    persons : array of shape (n_documents,), int64, or None
-        Unit of each document; None: each document is a unit.
-    chosen : array of shape (n_words,), bool
-    bound : Bound
-        Of one unit.
+    ``counts`` are of all words; ``persons``: unit of each document, None where each document is one; ``chosen``:
+    (n_words,), bool.
 
     Returns
     -------
@@ -536,17 +516,8 @@ def release_coverage(
 ) -> Coverage | None:
     """Release how much of the text the chosen words make up; the only place that sees the texts.
 
-    Parameters
-    ----------
-    method : GaussianChoice
-        That has chosen the words.
-    texts : (counts, persons) or ShardedWords
-        As for :func:`coverage_sum`.
-    words : (all words, chosen words)
-        All words of the texts, in the order of their columns, and those that are released.
-    stream : SecureStream
-    reservation : Reservation
-        Of the choice.
+    ``method`` has chosen the words; ``texts`` as for :func:`coverage_sum`; ``words``: all words of the texts, in the
+    order of their columns, and those that are released; the reservation is that of the choice.
 
     Returns
     -------

@@ -42,6 +42,7 @@ from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.privacy.row_sums import join_rows
 
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
 _ABOUT_TEXTS: dict[str, Any] = {
@@ -287,7 +288,7 @@ def rank_words(
         A unit without words is kept, empty.
     """
     if persons is not None:
-        counts = _joined(counts, persons)
+        counts = join_rows(counts.astype(np.int64), persons)
     indptr = counts.indptr.astype(np.int64)
     by_number = np.argsort(order, kind="stable").astype(np.int64)
     rank = np.empty(len(order), np.int64)
@@ -362,24 +363,10 @@ def _sort_words(
             words[target[unit] + i] = by_number[keys[i] & np.int64(0xFFFFFFFF)]
 
 
-def _joined(counts: sp.csr_matrix, persons: NDArray[Any]) -> Any:
-    """Add up the documents of each person."""
-    named, unit_of_row = np.unique(persons, return_inverse=True)
-    rows = (np.ones(len(unit_of_row), np.int64), (unit_of_row, np.arange(len(unit_of_row))))
-    return sp.csr_matrix(rows, shape=(len(named), len(unit_of_row))) @ counts.astype(np.int64)
-
-
 def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None = None) -> UnitWords:
     """Keep the first ``max_words`` words of each unit, not counting words that are ``done``.
 
-    Parameters
-    ----------
-    units : UnitWords
-        Words in order of preference.
-    max_words : int
-        Most words to keep of one unit.
-    done : array of shape (n_words,), bool, optional
-        Words that were released before: everybody knows them, they are skipped.
+    ``done``: (n_words,), words that were released before, which everybody knows.
     """
     unit = np.repeat(np.arange(len(units.sizes)), units.sizes)
     words = units.words

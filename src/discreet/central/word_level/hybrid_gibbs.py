@@ -542,37 +542,11 @@ def draw_topics(
     bits = _words(stream.blocks("first digits"), 0, len(drawn))
     flags = np.zeros(tokens.n_documents, np.uint8)
 
-    def draw(piece: tuple[int, int]) -> None:
-        first, last = piece
-        _draw(
-            tokens.indptr,
-            tokens.words,
-            drawn,
-            table,
-            alpha,
-            fixed,
-            bits,
-            _NONE,
-            first,
-            last,
-            flags,
-        )
+    def draw(piece: tuple[int, int], more: NDArray[np.uint64] = _NONE) -> None:
+        _draw(tokens.indptr, tokens.words, drawn, table, alpha, fixed, bits, more, *piece, flags)
 
     share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
     further = stream.blocks("further digits")
     for d in np.flatnonzero(flags).tolist():
-        more = _words(further, d, int(tokens.indptr[d + 1] - tokens.indptr[d]))
-        _draw(
-            tokens.indptr,
-            tokens.words,
-            drawn,
-            table,
-            alpha,
-            fixed,
-            bits,
-            more,
-            d,
-            d + 1,
-            flags,
-        )
+        draw((d, d + 1), _words(further, d, int(tokens.indptr[d + 1] - tokens.indptr[d])))
     return drawn

@@ -105,12 +105,7 @@ stream_at: Any = _compiled_stream_at if JIT else _plain_stream_at
 def sweep_key(seed: int, sweep: int) -> np.uint64:
     """Return the key of one sweep; document d's stream begins at ``mix(key ^ mix(d))``.
 
-    Parameters
-    ----------
-    seed : int
-        0 to 2**64 - 1.
-    sweep : int
-        Number of the sweep; every use of randomness within a chain has its own.
+    ``seed``: 0 to 2**64 - 1; every use of randomness within a chain has a number of its own as its sweep.
     """
     return np.uint64(_mix(_mix(seed) + (sweep + 1) * GOLDEN))
 

@@ -88,24 +88,8 @@ def chain(
 ) -> Chain:
     """Begin a chain.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        The documents.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        beta.
-    seed : int
-        0 to 2**64 - 1.
-    earlier : array of shape (n_words, width), int32, optional
-        Counts of other documents, which stay as they are and count in every draw.
-    fast : bool, default False
-        Begin with ``starting_topics`` in place of random ones, and without earlier documents sweep hot at first.
-    n_sweeps : int, default 0
-        Sweeps to come: how many of them are hot depends on it.
-    n_threads : int
-        Threads; the chain does not depend on it.
+    ``fast``: begin with :func:`starting_topics` in place of random ones, and without earlier documents sweep hot at
+    first; how many of the ``n_sweeps`` to come are hot depends on their number.
     """
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
     known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}

@@ -80,16 +80,8 @@ def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False, n_topics: int =
 def init(n_words: int, width: int, n_tokens: int, n_sweeps: int, *, expected: bool = False) -> MeanCounts:
     """Begin with no samples.
 
-    Parameters
-    ----------
-    n_words, width : int
-        Shape of the tables to come.
-    n_tokens : int
-        Tokens in each table, documents of earlier batches among them.
-    n_sweeps : int
-        Sweeps to come.
-    expected : bool, default False
-        Samples will be expected counts.
+    For tables of that shape and so many tokens, documents of earlier batches among them; ``expected``: samples will be
+    expected counts.
     """
     most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
     kind = np.float32 if expected else np.int32 if most < 2**31 else np.int64
@@ -239,24 +231,8 @@ def expected_counts(
 ) -> None:
     """Write the expected counts of ``tokens``, each token left out where its own topic is expected.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        The documents.
-    topics : array of shape (n_tokens,), uint16
-        The state.
-    word_topic : array of shape (n_words, width), int32
-        Its counts; earlier documents may be among them, and are not in ``out``.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        beta.
-    out : array of shape (n_words, width), float32
-        Receives the expected counts; the padding is left as it is.
-    order : WordOrder
-        ``word_order(tokens)``.
-    n_threads : int
-        Threads; ``out`` does not depend on it.
+    ``word_topic``: the counts of the state ``topics``, (n_words, width), int32; earlier documents may be among them,
+    and are not in ``out``, (n_words, width), float32, whose padding is left as it is.
     """
     n_topics, n_tokens, n_words = len(doc_topic_prior), len(topics), tokens.n_words
     lists = _Lists(

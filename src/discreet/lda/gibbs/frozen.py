@@ -322,24 +322,7 @@ def step(
 ) -> State:
     """Do one sweep.
 
-    Parameters
-    ----------
-    state : State
-        Is left as it was.
-    tokens : Tokens
-        The documents that the state is about.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        beta.
-    memory : array of shape (n_words, width), optional
-        An ``empty_table``, to be used again.
-    order : WordOrder, optional
-        ``word_order(tokens)``, to be used again.
-    earlier : array of shape (n_words, width), int32, optional
-        The counts of other documents that the chain began with.
-    n_threads : int
-        Threads; the new state does not depend on it.
+    ``memory``: an :func:`empty_table`, to be used again.
     """
     n_topics = len(doc_topic_prior)
     table = empty_table(tokens.n_words, n_topics) if memory is None else memory

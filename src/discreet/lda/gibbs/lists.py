@@ -378,22 +378,7 @@ def step(
 ) -> ListState:
     """Do one sweep.
 
-    Parameters
-    ----------
-    state : ListState
-        Is left as it was.
-    tokens : Tokens
-        The documents that the state is about.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        beta.
-    lists : Lists
-        ``word_lists.empty_lists(tokens, n_topics, earlier)``; is filled anew.
-    earlier : array of shape (n_words, width), int32, optional
-        The counts of other documents that the chain began with.
-    n_threads : int
-        Threads; the new state does not depend on it.
+    ``lists``: :func:`empty_lists` of these documents, filled anew.
     """
     n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
     beta, n_words = topic_word_prior, tokens.n_words

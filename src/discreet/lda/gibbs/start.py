@@ -231,22 +231,7 @@ def starting_topics(
 ) -> NDArray[np.uint16]:
     """Return a topic for each token, (n_tokens,), for a chain to begin with.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        The documents.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        beta.
-    seed : int
-        0 to 2**64 - 1.
-    earlier : array of shape (n_words, width), int32, optional
-        Counts of other documents, which stay as they are and are added to every table.
-    n_threads : int
-        Threads; topics do not depend on it.
-    schedule : Schedule, optional
-        Batches and passes; ``choose_schedule`` without.
+    ``schedule``: batches and passes; :func:`choose_schedule` without.
     """
     n_topics, n_tokens = len(doc_topic_prior), len(tokens.words)
     schedule = schedule or choose_schedule(n_tokens, n_topics)

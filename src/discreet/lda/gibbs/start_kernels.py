@@ -286,16 +286,8 @@ def _keep(expected: Any, n_topics: int, most: int, topics: Any, values: Any) -> 
 def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, workspace: Any) -> None:
     """Infer the documents of a piece of batch b.
 
-    Parameters
-    ----------
-    given : Pass
-    b, piece : int
-    scale : array of shape (width,), float32
-        What a topic's column of the table is multiplied by; zeros in the padding.
-    shift : float32
-        beta, divided by the factor.
-    workspace : array of shape (WORKSPACE, width), float32
-        Scratch space; aligned.
+    ``scale``: (width,) float32, what a topic's column of the table is multiplied by, zeros in the padding; ``shift``:
+    beta, divided by the factor; ``workspace``: (WORKSPACE, width) float32, scratch space, aligned.
     """
     indptr, order, cuts, kept, n_topics = (
         given.entries.indptr,
@@ -431,17 +423,8 @@ def add_totals(given: Any, b: int, n_done: int, totals: Any) -> Any:
 def take_batches(given: Any, n_done: int, factor: float, totals: Any, scale: Any, workspace: Any) -> float:
     """Take in the batches of a pass, one after another; return the factor after them.
 
-    Parameters
-    ----------
-    given : Pass
-    n_done : int
-        Batches done before.
-    factor : float
-        What the table is multiplied by.
-    totals : array of shape (width,), float64
-        Tokens of topics, earlier ones left out; is changed.
-    scale, workspace : arrays of shape (width,) and (WORKSPACE, width), float32
-        Scratch space; zeros in the padding; aligned.
+    ``factor``: what the table is multiplied by; ``totals``: (width,) float64, tokens of topics, earlier ones left out,
+    is changed; ``scale`` and ``workspace`` as for :func:`infer_documents`.
     """
     n_words = len(given.table)
     for b in range(len(given.cuts)):

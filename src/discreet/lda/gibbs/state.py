@@ -2,6 +2,11 @@
 
 Counts live in a table of shape (n_words, width): a row is a word, and the topics are padded with zeros to whole
 vectors (``padded``). All of it is integers, so that sums do not depend on who adds them up.
+
+The functions of a chain have the same parameters: ``tokens``, the documents; ``doc_topic_prior``, alpha, (n_topics,);
+``topic_word_prior``, beta; ``seed``, 0 to 2**64 - 1; ``earlier``, counts of other documents, (n_words, width) int32,
+which stay as they are and count in every draw; ``order``, :func:`word_order` of the tokens, to be used again; and
+``n_threads``, on which nothing depends. States are left as they were.
 """
 
 from typing import Any, NamedTuple
@@ -106,20 +111,7 @@ def begin(
 ) -> State:
     """Start a chain.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        The documents.
-    n_topics : int
-        1 to 65,536.
-    seed : int
-        0 to 2**64 - 1.
-    word_topic : array of shape (n_words, width), int32, optional
-        Counts of other documents, which stay as they are and count in every draw.
-    n_threads : int
-        Threads; the state does not depend on it.
-    topics : array of shape (n_tokens,), uint16, optional
-        Topics to start from; random ones without.
+    Topics are those given, or random ones; ``word_topic``: counts of other documents, as ``earlier``.
     """
     if topics is None:
         topics = random_topics(len(tokens.words), n_topics, seed)

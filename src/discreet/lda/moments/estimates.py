@@ -176,16 +176,8 @@ def moments_of_sums(
 ) -> NoisyMoments:
     """Scale noisy sums to rates of presence.
 
-    Parameters
-    ----------
-    n_documents : float
-        Noisy number of documents (or people), at least 1.
-    first : array of shape (n_words,)
-        Noisy sum of unigrams, in units of one contribution.
-    triangle : array of shape (n_words * (n_words - 1) / 2,)
-        Noisy sum of pairs, the strict upper triangle row by row.
-    first_noise, triangle_noise : float
-        Standard deviations of the noise in each cell.
+    ``first``: noisy sum of unigrams, in units of one contribution; ``triangle``: of pairs, the strict upper triangle
+    row by row; the noises are standard deviations in each cell; ``n_documents`` is noisy, and at least 1.
     """
     n, n_words = n_documents, len(first)
     length = max((float(first.sum()) / n) ** 2, _SHORTEST)

@@ -144,14 +144,8 @@ class MomentTopics(NamedTuple):
 def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_steps: int = 200) -> Floats:
     """Return posterior means of rates from unbiased noisy ones, under a prior fitted to all of them.
 
-    Parameters
-    ----------
-    noisy, deviation : arrays of shape (n_words,)
-        Estimates and their standard deviations.
-    grid_size : int
-        Narrow normals that the prior is a mixture of, centred from 1e-4 up, geometrically.
-    n_steps : int
-        Steps of expectation maximisation for the prior's weights (a nonparametric maximum-likelihood prior).
+    ``deviation``: standard deviations. The prior is a mixture of ``grid_size`` narrow normals, centred from 1e-4 up,
+    geometrically, with weights from ``n_steps`` steps of expectation maximisation.
 
     Returns
     -------
@@ -206,17 +200,8 @@ def fit_topics(
 ) -> MomentTopics:
     """Fit topics to the moments of one or several sources.
 
-    Parameters
-    ----------
-    sources : Source or sequence of them
-        Of the same words.
-    n_topics : int
-    seed : int
-        Of the starting point.
-    spread : float, optional
-        tau, how far logits may lie from the unigram's; by default 1, or 1.5 from 10,000 documents on.
-    n_steps : int
-    callback : callable, optional
+    ``spread``: tau, how far logits may lie from the unigram's; by default 1, or 1.5 from 10,000 documents on. ``seed``
+    is that of the starting point.
 
     Returns
     -------
@@ -260,15 +245,8 @@ def descend(
 ) -> Iterator[int]:
     """Move parameters in place by Adam, at a rate that falls over the last two fifths; yield after each step, from 1.
 
-    Parameters
-    ----------
-    parameters : sequence of arrays
-    slopes : callable
-        Gives the gradient at the parameters as they are, an array for each.
-    n_steps : int
-    rate : float
-    slower : sequence of float
-        What each array's rate is divided by; all 1 by default.
+    ``slopes`` gives the gradient at the parameters as they are, an array for each; ``slower``: what each array's rate
+    is divided by, all 1 by default.
     """
     means = [np.zeros_like(values) for values in parameters]
     squares = [np.zeros_like(values) for values in parameters]
@@ -381,11 +359,7 @@ def agreement(found: Estimates | NoisyMoments, vectors: Floats) -> float:
     The whitened covariance of the reports (whose noise is the same in every cell) is multiplied by the cosines of the
     words' vectors and summed over pairs; the same with vectors dealt to other words is what chance gives.
 
-    Parameters
-    ----------
-    found : Estimates or NoisyMoments
-    vectors : array of shape (n_words, n_dimensions)
-        Rows of NaN for words without one.
+    ``vectors``: (n_words, n_dimensions), rows of NaN for words without one.
     """
     known = np.flatnonzero(np.isfinite(vectors.sum(1)))
     if len(known) < 3:
@@ -417,16 +391,7 @@ def fit_topics_with_vectors(
 ) -> MomentTopics:
     """Fit topics to the moments of reports, with what vectors say as the prior.
 
-    Parameters
-    ----------
-    found : Estimates or NoisyMoments
-    vectors : array of shape (n_words, n_dimensions)
-        Rows of NaN for words without one.
-    n_topics : int
-    seed : int
-        Of the starting point.
-    n_steps : int
-    callback : callable, optional
+    ``vectors``: (n_words, n_dimensions), rows of NaN for words without one.
     """
     target, rule, rng = combine([found]), _rule_of(found), np.random.default_rng(seed)
     length = float(target.unigram.sum())

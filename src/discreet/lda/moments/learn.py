@@ -235,19 +235,9 @@ def refine_topics(
 ) -> Refined:
     """Improve topics on the reports themselves.
 
-    Parameters
-    ----------
-    blocks : callable
-        ``blocks(size)`` goes through all reports, as 0/1 rows of at most ``size`` at a time; called once a pass.
-    topic_word : array of shape (n_topics, n_words)
-        Where to begin, and the prior's mean.
-    topic_weight : array of shape (n_topics,)
-    unigram : array of shape (n_words,)
-        Rates of words; their sum is the mean number of words in a document.
-    channel : Channel
-    n_passes : int
-    n_threads : int
-    callback : callable, optional
+    ``blocks(size)`` goes through all reports, as 0/1 rows of at most ``size`` at a time; called once a pass.
+    ``topic_word``: where to begin, and the prior's mean. ``unigram``: rates of words; their sum is the mean number of
+    words in a document.
 
     Returns
     -------

@@ -297,14 +297,7 @@ class Moments:
 def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = _BLOCK) -> Any:
     """Yield rows of 0/1 bytes, a block at a time; ``CorpusError`` where reports are not that.
 
-    Parameters
-    ----------
-    reports : array or sparse matrix
-        As for :meth:`Moments.add_batch`.
-    n_words : int
-    packed : bool
-    block : int
-        Most rows at a time.
+    ``reports`` as for :meth:`Moments.add_batch`, at most ``block`` rows at a time.
     """
     rows: Any
     if sp.issparse(reports):

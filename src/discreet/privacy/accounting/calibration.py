@@ -231,13 +231,7 @@ DELTA_OF_A_ROUND = 1e-6
 
 
 def moments_2016_epsilon(noise_multiplier: float, delta: float, sampling_rate: float, n_rounds: int) -> float:
-    """Return epsilon by the moments accountant; ``inf`` where no order is allowed.
-
-    Parameters
-    ----------
-    noise_multiplier, delta, sampling_rate : float
-    n_rounds : int
-    """
+    """Return epsilon by the moments accountant; ``inf`` where no order is allowed."""
     spread = sampling_rate * noise_multiplier
     highest = math.floor(noise_multiplier**2 * math.log(1 / spread)) if spread < 1 else 0
     best = math.inf

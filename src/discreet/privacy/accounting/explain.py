@@ -7,13 +7,10 @@ with false-positive rate :math:`\alpha` has the true-positive rate
 beside it. Several units of one person make :math:`\mu` as many times as large; how much more probable a failure
 becomes depends on what fails, and is for the mechanism to say (``group_failure``).
 
-How well membership inference can do against a release
-======================================================
-The figure, and the sentence that cards and reports say.
-
-Where all that was booked is known to be Gaussian noise and failures, the figure is that of its exact curve, as in
-:func:`~discreet.privacy.accounting.explain.explain_budget`. Otherwise it holds for any mechanism with this (epsilon,
-delta): at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+Cards and reports say how well membership inference can do against a release. Where all that was booked is known to be
+Gaussian noise and failures, the figure is that of its exact curve, as in :func:`explain_budget`. Otherwise it holds for
+any mechanism with this (epsilon, delta): at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon
+(1 - delta - a)).
 
 References
 ----------
@@ -68,13 +65,7 @@ def noise_of_events(events: Sequence["Event"], neighboring: str = "add_or_remove
 def best_true_positive_rate(mu: float, false_positive_rate: float, failure: float = 0.0) -> float:
     """Return the largest true-positive rate of any membership test at a false-positive rate.
 
-    Parameters
-    ----------
-    mu : float
-        Gaussian-DP parameter.
-    false_positive_rate : float
-    failure : float, default 0.0
-        Probability with which everything is told.
+    ``failure``: probability with which everything is told.
     """
     alarm = min(1.0, false_positive_rate / (1 - failure))
     return 1.0 if math.isinf(mu) else failure + (1 - failure) * float(ndtr(ndtri(alarm) + mu))
@@ -89,14 +80,7 @@ def largest_posterior(mu: float, prior: float, failure: float = 1e-6) -> float:
     the mean is - mu^2 / 2), so with probability at least 1 - ``failure`` it stays below
     mu^2 / 2 + mu Phi^-1(1 - ``failure``). No bound holds with probability one for Gaussian noise.
 
-    Parameters
-    ----------
-    mu : float
-        Gaussian-DP parameter.
-    prior : float
-        Between 0 and 1.
-    failure : float
-        Probability, over the noise, with which the posterior may be larger; usually the budget's delta.
+    ``failure``: probability, over the noise, with which the posterior may be larger; usually the budget's delta.
     """
     loss = mu * mu / 2 - mu * float(ndtri(failure))
     return float(expit(logit(prior) + loss))
@@ -277,35 +261,15 @@ def at_most(share: float) -> str:
 _ALARM = 0.01
 
 
-def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -> str:
-    """Return how well membership inference can do under a guarantee, for cards and reports.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-    events : sequence of events
-        All that was booked, where that is known.
-    """
-    return _sentence(guarantee, noise_of_events(events, guarantee.neighboring) if events else None)
-
-
-def attack_risk_of(guarantee: Guarantee, entries: Sequence["Entry"]) -> str:
-    """Return :func:`attack_risk_sentence` for what stands on a ledger.
+def attack_risk_of(guarantee: Guarantee, entries: Sequence["Entry"] = ()) -> str:
+    """Return how well membership inference can do under a guarantee, by what stands on its ledger, where it is known.
 
     Where bookings touch parts of a division, a document pays for its own part: the figure is that of the part of which
     a test finds most, so it is the same on all releases of one promise.
     """
-    return _sentence(guarantee, _worst_noise(guarantee, entries))
-
-
-def found_at_most(guarantee: Guarantee, entries: Sequence["Entry"]) -> float:
-    """Return the figure of :func:`attack_risk_of`: the largest share of members that a test finds."""
-    return _found(guarantee, _worst_noise(guarantee, entries))
-
-
-def _sentence(guarantee: Guarantee, noise: Noise | None) -> str:
     if math.isinf(guarantee.epsilon):
         return "Nothing limits what an attacker may find out about who is in the training text."
+    noise = _worst_noise(guarantee, entries)
     found = at_most(_found(guarantee, noise))
     meaning = (
         "all that epsilon and delta allow, whatever the noise"
@@ -317,6 +281,11 @@ def _sentence(guarantee: Guarantee, noise: Noise | None) -> str:
         f"{'finds' if found.startswith('at most') else 'may find'} {found} of those who are in the training text "
         f"(unit: {guarantee.called}). That is {meaning}."
     )
+
+
+def found_at_most(guarantee: Guarantee, entries: Sequence["Entry"]) -> float:
+    """Return the figure of :func:`attack_risk_of`: the largest share of members that a test finds."""
+    return _found(guarantee, _worst_noise(guarantee, entries))
 
 
 def _found(guarantee: Guarantee, noise: Noise | None) -> float:

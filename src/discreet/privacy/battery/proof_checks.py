@@ -56,32 +56,7 @@ _LARGE = (100, 101, 105, 120, 121, 128, 140, 150, 151, 155, 160, 161, 180, 181, 
 #: Documents that have a word, together with the one that is removed.
 _FREQUENCIES = (*_SMALL, *_LARGE)
 #: The same for a document that has none: half a percent, one percent, ... of 200.
-_SHARES = (
-    1,
-    2,
-    4,
-    5,
-    6,
-    8,
-    10,
-    20,
-    30,
-    40,
-    50,
-    60,
-    80,
-    100,
-    120,
-    140,
-    150,
-    160,
-    170,
-    180,
-    190,
-    194,
-    196,
-    198,
-)
+_SHARES = (1, 2, 4, 5, 6, 8, 10, 20, 30, 40, 50, 60, *range(80, 150, 20), *range(150, 191, 10), 194, 196, 198)
 #: Units with the one that is removed: rounded up, to tens, as a power of two, to fifties, hundreds, thousands.
 _SIZES = (201, 215, 256, 275, 350, 1000, 1500)
 
