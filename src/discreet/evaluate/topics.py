@@ -141,15 +141,10 @@ def _occurrences(
     topic_word: ArrayLike, reference_counts: Any, top: int
 ) -> tuple[list[NDArray[np.float64]], int]:
     """Return in how many documents each pair of a topic's top words stands, and the number of documents."""
-    topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
-    if topics.ndim != 2 or not len(topics) or np.isnan(topics).any():
-        raise ParameterError(
-            f"topic_word must be numbers of shape (n_topics, n_words), one topic or more, but has shape {topics.shape}."
-        )
-    if top < 2 or topics.shape[1] < 2:
+    words, n_words = _top_words(topic_word, top)
+    if top < 2 or n_words < 2:
         raise ParameterError(f"coherence needs pairs: top must be at least 2, but is {top}.")
-    counts = check_counts(reference_counts, n_words=topics.shape[1])
-    words = np.argsort(-topics, axis=1, kind="stable")[:, :top]
+    counts = check_counts(reference_counts, n_words=n_words)
     used, columns = np.unique(words, return_inverse=True)
     present = counts[:, used].astype(bool).astype(np.float64).tocsc()
     columns = columns.reshape(words.shape)
@@ -180,14 +175,19 @@ def diversity(topic_word: ArrayLike, *, top: int = 25) -> float:
     >>> diversity([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], top=2)
     0.75
     """
+    check(top=(top, whole()))
+    words, _ = _top_words(topic_word, top)
+    return len(np.unique(words)) / words.size
+
+
+def _top_words(topic_word: ArrayLike, top: int) -> tuple[NDArray[np.int64], int]:
+    """Return the numbers of each topic's most probable words, and how many words there are."""
     topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if topics.ndim != 2 or 0 in topics.shape or np.isnan(topics).any():
         raise ParameterError(
-            f"topic_word must be numbers of shape (n_topics, n_words), but has shape {topics.shape}."
+            f"topic_word must be numbers of shape (n_topics, n_words), one topic or more, but has shape {topics.shape}."
         )
-    check(top=(top, whole()))
-    words = np.argsort(-topics, axis=1, kind="stable")[:, :top]
-    return len(np.unique(words)) / words.size
+    return np.argsort(-topics, axis=1, kind="stable")[:, :top], topics.shape[1]
 
 
 class TopicMatch(NamedTuple):

@@ -178,12 +178,10 @@ class Header(NamedTuple):
     metadata : JSON object
     text : str
         The same, as it was written.
-    n_topics : int
     """
 
     metadata: dict[str, Any]
     text: str
-    n_topics: int
 
 
 def model_bytes(release: "Release", words: bytes) -> bytes:
@@ -257,7 +255,7 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
             f"{MODEL} should hold {expected} bytes of numbers, but holds {n_data}: it was cut off or changed; "
             f"{_RESTORE}."
         )
-    return Header(metadata, about["discreet"], n_topics)
+    return Header(metadata, about["discreet"])
 
 
 def build(

@@ -212,12 +212,10 @@ def make_app(
     return app
 
 
-#: Connections at once; beyond, requests are answered by 503.
-_MOST_CONNECTIONS = 1_000
+#: Connections at once (of 1,024 files that most systems let a process open); beyond, requests are answered by 503.
+_MOST_CONNECTIONS = 500
 #: Bytes of a request's head.
 _MOST_HEAD = 16_384
-#: Files that are not connections: the store, its log, the standard streams, libraries.
-_OTHER_FILES = 100
 
 
 def _stay(signum: int, frame: object) -> None:
@@ -269,7 +267,7 @@ def server_config(app: Any) -> uvicorn.Config:
         app,
         http="h11",
         h11_max_incomplete_event_size=_MOST_HEAD,
-        limit_concurrency=_most_connections(),
+        limit_concurrency=_MOST_CONNECTIONS,
         access_log=False,
         log_level="critical",  # the rest is of single requests: whoever sends nonsense would fill the log
         server_header=False,
@@ -279,14 +277,3 @@ def server_config(app: Any) -> uvicorn.Config:
         lifespan="on",
         ws="none",
     )
-
-
-def _most_connections() -> int:
-    """Return how many connections leave enough of the files that this process may have open."""
-    with contextlib.suppress(ImportError):  # there is none on Windows
-        import resource
-
-        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if most > 0:
-            return max(min(_MOST_CONNECTIONS, most - _OTHER_FILES), 10)
-    return _MOST_CONNECTIONS

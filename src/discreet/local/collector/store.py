@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,15 +211,20 @@ class StoreBusyError(DiscreetError):
 
 @dataclass
 class _Batch:
-    rows: list[tuple[bytes, bytes]]
-    ticket: bytes | None
-    answer: "Future[Receipt]" = field(default_factory=Future)
+    """Reports to be kept, with a ticket perhaps, or to be withdrawn; and where the answer is waited for."""
 
-
-@dataclass
-class _Asked:
     rows: list[tuple[bytes, bytes]]
-    answer: "Future[Withdrawal]" = field(default_factory=Future)
+    ticket: bytes | None = None
+    answer: "Future[Any]" = field(default_factory=Future)
+
+    def tell(self, result: Receipt | Withdrawal | DiscreetError) -> None:
+        """Answer, unless whoever asked went away."""
+        if not self.answer.set_running_or_notify_cancel():
+            return
+        if isinstance(result, DiscreetError):
+            self.answer.set_exception(result)
+        else:
+            self.answer.set_result(result)
 
 
 class _Calendar:
@@ -322,7 +328,7 @@ class ReportStore:
         self._looked = time.monotonic()
         self._look_due = self._calendar_due = self._withdraw_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._withdrawals: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
+        self._withdrawals: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
         self._counting = threading.Lock()
         self._stop = threading.Event()
@@ -388,7 +394,7 @@ class ReportStore:
             Now, where too many wait. The future raises ``StoreFailedError`` where the database fails: then ask again.
         """
         self._check(rows)
-        asked = _Asked(rows)
+        asked = _Batch(rows)
         with self._counting:
             if self._closed or self._withdrawals.qsize() >= _MOST_WITHDRAWALS:
                 raise StoreBusyError("too many withdrawals wait; try again later.")
@@ -401,14 +407,7 @@ class ReportStore:
 
     def moments(self) -> Moments:
         """Return the moments of all reports that were committed before the call (a copy)."""
-        with self._sums.lock:
-            try:
-                self._sums.fold()
-            except self._tables.failures as error:
-                raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
-            found = self._sums.moments.copy()
-            assert isinstance(found, Moments)  # of answers about whole documents nobody asks for moments
-            return found
+        return self.moments_and_reports()[0]
 
     def moments_and_reports(self) -> tuple[Moments, Blocks]:
         """Return the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
@@ -419,7 +418,7 @@ class ReportStore:
             moments, blocks = self._sums.snapshot()
         except self._tables.failures as error:
             raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
-        assert isinstance(moments, Moments)
+        assert isinstance(moments, Moments)  # of answers about whole documents nobody asks for moments
         return moments, blocks
 
     def close(self) -> None:
@@ -486,12 +485,7 @@ class ReportStore:
             counted = sum(result.counted for result in results if isinstance(result, Receipt))
             self.n_reports = self.n_reports + counted if total is None else total
         for batch, result in zip(batches, results, strict=True):
-            if not batch.answer.set_running_or_notify_cancel():
-                continue  # whoever asked went away; the reports are kept
-            if isinstance(result, Receipt):
-                batch.answer.set_result(result)
-            else:
-                batch.answer.set_exception(result)
+            batch.tell(result)
 
     def _keep_house(self) -> None:
         while not self._stop.wait(_ROUND):
@@ -526,7 +520,7 @@ class ReportStore:
         """Take away what was withdrawn, all that waits in one transaction; not sooner than its share of time allows."""
         if time.monotonic() < self._withdraw_due and not self._closed:
             return
-        waiting: list[_Asked] = []
+        waiting: list[_Batch] = []
         while sum(len(asked.rows) for asked in waiting) < TOGETHER:
             try:
                 waiting.append(self._withdrawals.get_nowait())
@@ -539,17 +533,13 @@ class ReportStore:
             told = self._sums.withdraw([asked.rows for asked in waiting])
         except BaseException as error:
             for asked in waiting:
-                if asked.answer.set_running_or_notify_cancel():
-                    asked.answer.set_exception(
-                        StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again.")
-                    )
+                asked.tell(StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again."))
             raise
         finally:
             self._withdraw_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
         self._count_less(sum(found.withdrawn for found in told))
         for asked, found in zip(waiting, told, strict=True):
-            if asked.answer.set_running_or_notify_cancel():
-                asked.answer.set_result(found)
+            asked.tell(found)
 
     def _scrub(self) -> None:
         """Leave no copy of what was taken away; again and again, while another program reads what was before."""
