@@ -343,8 +343,8 @@ class AuditReport:
             )
         try:
             members = np.array(values["members"]) == 1
-            names = ("attack", "epsilon", "delta", "coins", "meta")
-            read = {name: values[name] for name in names} | {"noise": values.get("noise", "any")}
+            names = ("attack", "epsilon", "delta", "coins", "meta", "noise")
+            read = {name: values[name] for name in names}
             read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
             return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:
