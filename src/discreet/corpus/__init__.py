@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from discreet.corpus.formats.tabular import from_frame
     from discreet.corpus.read import read_corpus
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-    from discreet.corpus.shards.texts import read_into_shards
-    from discreet.corpus.shards.write import write_shards
+    from discreet.corpus.shards.write import read_into_shards, write_shards
     from discreet.corpus.tokenizer import Tokenizer, tokenizer_like
     from discreet.corpus.vocabulary import load_vocabulary
     from discreet.corpus.word_vectors import WordVectors, match_vectors
@@ -27,8 +26,7 @@ _HOMES = {
     "discreet.corpus.formats.tabular": ("from_frame",),
     "discreet.corpus.read": ("read_corpus",),
     "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
-    "discreet.corpus.shards.texts": ("read_into_shards",),
-    "discreet.corpus.shards.write": ("write_shards",),
+    "discreet.corpus.shards.write": ("read_into_shards", "write_shards"),
     "discreet.corpus.tokenizer": ("Tokenizer", "tokenizer_like"),
     "discreet.corpus.vocabulary": ("load_vocabulary",),
     "discreet.corpus.word_vectors": ("WordVectors", "match_vectors"),

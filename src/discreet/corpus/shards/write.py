@@ -1,37 +1,54 @@
-"""Writing shards: from a corpus, or from a stream that is never held, as of UCI and Matrix Market files in order."""
+"""Writing shards: of a corpus, of a stream that is never held, of files and frames of raw text or a file of counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.persons import check_labels, knows_persons, number_persons
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, kind_of, whole
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import Csr, canonical_counts
+from discreet.corpus.counting import TextCounter, canonical_counts
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.counts import OutOfOrder, stream_rows
-from discreet.corpus.formats.table import reader_of
-from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus
+from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
+from discreet.corpus.formats.tabular import holds_frames, read_frames
+from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus, refuse_options
 from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import NewFolder, ShardCutter, Spill, take
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
+    FROM_TEXT,
     UNKNOWN,
     WordList,
     WordOrigin,
     choices_of,
     load_vocabulary,
     refuse_public,
+    words_for,
 )
 from discreet.errors import CorpusError, ParameterError
 
 SHARD_DOCUMENTS = 100_000
+#: Formats of counts that are streamed; what else holds counts is read into memory first.
+STREAMED_COUNTS = ("uci", "mtx")
 _PIECE = 50_000
+_FRAMES = "data frames"
+
+
+class _Words(NamedTuple):
+    """What a corpus says of its words."""
+
+    vocabulary: tuple[str, ...]
+    word_origin: WordOrigin
+    cut: Mapping[str, Any]
 
 
 def write_shards(
@@ -86,8 +103,12 @@ def write_shards(
         if vocabulary is not None or words_are_public:
             raise ParameterError("a corpus has words, and says where they come from; leave both options out.")
         owned = corpus.unit == "person"
-        pieces = _of_corpus(corpus) if isinstance(corpus, Corpus) else _of_shards(corpus)
-        return _write(pieces, corpus, folder, owned, shard_documents, callback)
+        pieces = (
+            _of_corpus(corpus) if isinstance(corpus, Corpus) else (shard.read() for shard in corpus.shards)
+        )
+        new = NewFolder(folder)
+        with new.filling():
+            return _fill(pieces, corpus, new, owned, shard_documents, callback, corpus.n_documents)
     stream = _Stream(corpus, vocabulary, words_are_public)
     first = stream.start()
     new = NewFolder(folder)
@@ -101,22 +122,11 @@ def restrict_shards(
 ) -> ShardedCorpus:
     """Write the columns of some words to a new folder of shards, which end where they ended."""
     size = max(entry.n_documents for entry in corpus.manifest.entries)
+    kept = (part.restrict(words) for part in corpus)
+    pieces = (Rows(part.counts, part.persons, part.labels) for part in kept)
     new = NewFolder(folder)
     with new.filling():
-        cutter = ShardCutter(new.path, size, corpus.unit == "person")
-        for part in corpus:
-            kept = part.restrict(words)
-            cutter.add(Rows(kept.counts, kept.persons, kept.labels))
-        write_manifest(new.path, Manifest(words, origin, corpus.unit, cutter.finish(), corpus.cut))
-        return ShardedCorpus(new.path)
-
-
-def _write(
-    pieces: Iterable[Rows], corpus: Any, folder: PathLike, owned: bool, size: int, callback: Callback | None
-) -> ShardedCorpus:
-    new = NewFolder(folder)
-    with new.filling():
-        return _fill(pieces, corpus, new, owned, size, callback, corpus.n_documents)
+        return _fill(pieces, _Words(words, origin, corpus.cut), new, corpus.unit == "person", size, None, 0)
 
 
 def _fill(
@@ -148,10 +158,6 @@ def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
     for start in range(0, corpus.n_documents, _PIECE):
         chosen = slice(start, start + _PIECE)
         yield take(rows, chosen if order is None else order[chosen])
-
-
-def _of_shards(corpus: ShardedCorpus) -> Iterator[Rows]:
-    return (shard.read() for shard in corpus.shards)
 
 
 class _Stream:
@@ -239,64 +245,193 @@ def _parts(piece: Any) -> tuple[Any, Any]:
     return piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, None)
 
 
-#: Formats of counts that are streamed; what else holds counts is read into memory first.
-STREAMED_COUNTS = ("uci", "mtx")
+class _SpillingSink:
+    """Documents of one file after another, put into spill files."""
+
+    def __init__(self, spill: Spill) -> None:
+        self.counter: TextCounter | None = None
+        self._spill = spill
+
+    def put(self, counter: TextCounter, persons: list[str] | None, labels: list[str] | None) -> None:
+        self.counter = counter
+        self._spill.add(
+            Rows(counter.take(), None, None if labels is None else np.array(labels, object)), persons
+        )
 
 
-def read_counts_into_shards(
+def read_into_shards(
+    paths: PathLike | Sequence[PathLike] | Any,
+    folder: PathLike,
+    format: str | None = None,  # noqa: A002  (as of read_corpus)
+    *,
+    shard_documents: int = SHARD_DOCUMENTS,
+    text: str = "text",
+    person: str | None = None,
+    label: str | None = None,
+    vocabulary: WordList | None = None,
+    persons: PathLike | ArrayLike | None = None,
+    labels: PathLike | Sequence[Any] | None = None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
+    token_pattern: str | None = None,
+    lowercase: bool | None = None,
+    stop_words: Any = None,
+    ngram_range: tuple[int, int] | None = None,
+    phrases: WordList | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    skip_empty: bool = False,
+    words_are_public: bool = False,
+    callback: Callback | None = None,
+) -> ShardedCorpus:
+    """Read raw text, from files or frames, or a file of counts, into a new folder of shards.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, frame or iterable of frames
+        Files of one format; their documents are one corpus, and a person in two files is one person. Or a data frame
+        with a row a document, an iterable of such, a pyarrow ``Dataset``, a polars ``LazyFrame`` or a Dask data frame,
+        of which one piece is held at a time.
+    folder : path
+        As for :func:`write_shards`. Until the end it holds spill files of about the size of the shards.
+    format : str, optional
+        A format of raw text, as for :func:`read_corpus`; or "uci" or "mtx", of which one file is streamed where its
+        documents come in order, and read into memory where they do not.
+    shard_documents : int, default 100000
+    text, person, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
+    phrases
+        As for :func:`read_corpus`; labels become texts.
+    persons, labels
+        Of counts, as for :func:`read_corpus`.
+    delimiter, encoding, skip_empty, words_are_public
+        As for :func:`read_corpus`.
+    callback : callable, optional
+        ``callback("reading", done, total)``, in bytes or rows of each file, then ``callback("writing shards", done,
+        total)``, in documents.
+
+    Returns
+    -------
+    ShardedCorpus
+
+    Raises
+    ------
+    CorpusError
+        Where a file is not what it should be, or the folder cannot be written; nothing of it is left then.
+    ParameterError
+        Where an option is out of range, or the format holds counts.
+
+    Notes
+    -----
+    With people the documents come in the order of a keyed hash of the person, otherwise in their own. The columns are
+    those of :func:`read_corpus` on the same documents. Memory: the words themselves, some million counts, and with
+    people the largest of 128 parts of the corpus.
+    """
+    check(shard_documents=(shard_documents, whole()))
+    framed = holds_frames(paths)
+    files: list[Any] = [paths] if framed or isinstance(paths, str | os.PathLike) else list(paths)
+    if not files:
+        raise CorpusError("there is nothing to read: expected at least one file.")
+    names = {format or (_FRAMES if framed else find_format(path)) for path in files}
+    name = next(iter(names))
+    if len(files) == 1 and name in STREAMED_COUNTS:
+        of_text = {"person": person, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
+        of_text |= {
+            "lowercase": lowercase,
+            "stop_words": stop_words,
+            "ngram_range": ngram_range,
+            "phrases": phrases,
+        }
+        of_text |= {"text": None if text == "text" else text, "skip_empty": skip_empty or None}
+        refuse_options(name, of_text, "it holds counts of words already")
+        return _counts_into_shards(
+            files[0],
+            folder,
+            name,
+            shard_documents=shard_documents,
+            vocabulary=vocabulary,
+            persons=persons,
+            labels=labels,
+            encoding=encoding,
+            words_are_public=words_are_public,
+            callback=callback,
+        )
+    if framed:
+        refuse_options("of data frames", {"format": format, "delimiter": delimiter}, "it has columns")
+    elif len(names) > 1 or not names <= set(TEXT_FORMATS):
+        raise ParameterError(
+            "files must all be of one format of raw text, or one of UCI or Matrix Market counts; other counts are read "
+            "by read_corpus and written by write_shards."
+        )
+    refuse_options(name, {"persons": persons, "labels": labels}, "its fields say both: person=, label=")
+    listed = words_for(files, vocabulary, encoding)
+    if words_are_public:
+        refuse_public(FROM_TEXT, listed=listed is not None)
+    cut = choose_tokenizer(
+        tokenizer,
+        token_pattern=token_pattern,
+        lowercase=lowercase,
+        stop_words=stop_words,
+        ngram_range=ngram_range,
+        phrases=phrases,
+    )
+    read = read_frames if framed else reader_of(name).function("read")
+    new = NewFolder(folder)
+    with new.filling():
+        spill = Spill(new.path, person is not None)
+        sink = _SpillingSink(spill)
+        for path in files:
+            fields = Fields(text, person, label)
+            read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
+        assert sink.counter is not None  # a file without documents was refused
+        words, columns = (listed, None) if listed is not None else sink.counter.columns()
+        if not words:
+            raise CorpusError("no words were found; look at the text and at token_pattern.")
+        origin = UNKNOWN if listed is not None else FROM_TEXT
+        if words_are_public:
+            origin = WordOrigin.public("words_are_public=True in read_into_shards")
+        said = _Words(words, origin, cut.settings())
+        pieces = spill.rows(len(words), columns)
+        return _fill(pieces, said, new, person is not None, shard_documents, callback, spill.n_documents)
+
+
+def _counts_into_shards(
     path: PathLike,
     folder: PathLike,
     name: str,
     *,
     shard_documents: int,
-    vocabulary: WordList | None = None,
-    persons: Any = None,
-    labels: Any = None,
-    encoding: str = "utf-8",
-    words_are_public: bool = False,
-    callback: Callback | None = None,
+    vocabulary: WordList | None,
+    persons: Any,
+    labels: Any,
+    encoding: str,
+    words_are_public: bool,
+    callback: Callback | None,
 ) -> ShardedCorpus:
-    """Write the shards of a file of counts.
-
-    Options are those of :func:`read_corpus`. In memory are some million counts and, where they are given, persons and
-    labels. A file whose documents do not come in order is read into memory after all.
-
-    Raises
-    ------
-    CorpusError
-        As :func:`read_corpus` and :func:`write_shards` do; nothing is left of the folder then.
-    """
+    """Write the shards of a file of counts, of which some million counts are held, and all where it is not in order."""
     row = reader_of(name)
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
-    given: dict[str, Any] = {
-        "persons": None if persons is None else one_a_line(persons, encoding),
-        "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
-    }
+    persons = None if persons is None else one_a_line(persons, encoding)
+    labels = None if labels is None else as_numbers(one_a_line(labels, encoding))
     try:
         with row.function("open")(path, callback) as (shape, blocks):
             size = (shape.n_rows, shape.n_columns)
             words, origin = name_columns(path, row, size, shape.n_entries, (None, UNKNOWN), listed)
             origin = declared(origin, words_are_public, listed is not None, "read_into_shards")
-            numbers = None if given["persons"] is None else number_persons(given["persons"], shape.n_rows)
-            known = check_labels(None, given["labels"], shape.n_rows)
-            stream = _pieces(stream_rows(blocks, shape), words, origin, known, numbers)
-            return write_shards(stream, folder, shard_documents=shard_documents, callback=callback)
+            numbers = None if persons is None else number_persons(persons, shape.n_rows)
+            known = check_labels(None, labels, shape.n_rows)
+
+            def pieces() -> Iterator[Any]:
+                first = 0
+                for counts in stream_rows(blocks, shape):
+                    rows = slice(first, first + counts.shape[0])
+                    piece = Corpus(counts, words, None, None if known is None else known[rows])
+                    piece = piece.with_word_origin(origin)
+                    yield piece if numbers is None else (piece, numbers[rows])
+                    first = rows.stop
+
+            return write_shards(pieces(), folder, shard_documents=shard_documents, callback=callback)
     except OutOfOrder:
         pass
-    corpus = read_corpus(path, name, vocabulary=listed, words_are_public=words_are_public, **given)
+    corpus = read_corpus(
+        path, name, vocabulary=listed, words_are_public=words_are_public, persons=persons, labels=labels
+    )
     return write_shards(corpus, folder, shard_documents=shard_documents, callback=callback)
-
-
-def _pieces(
-    parts: Iterator[Csr],
-    words: tuple[str, ...],
-    origin: WordOrigin,
-    labels: NDArray[Any] | None,
-    persons: NDArray[np.int64] | None,
-) -> Iterator[Any]:
-    first = 0
-    for counts in parts:
-        rows = slice(first, first + counts.shape[0])
-        piece = Corpus(counts, words, None, None if labels is None else labels[rows]).with_word_origin(origin)
-        yield piece if persons is None else (piece, persons[rows])
-        first = rows.stop
