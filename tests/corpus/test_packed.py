@@ -79,7 +79,7 @@ def test_damage_is_told_with_the_file_and_never_with_text(tmp_path, ending):
 
 def test_an_archive_of_several_files_is_no_file(tmp_path):
     (tmp_path / "two.jsonl.zip").write_bytes(zipped({"a.jsonl": LINES, "b.jsonl": LINES}))
-    with pytest.raises(CorpusError, match=r"archive of 2 files, expected one.*format=\"txt\""):
+    with pytest.raises(CorpusError, match=r"archive of 2 files, expected one; unpack it"):
         read_corpus(tmp_path / "two.jsonl.zip")
     (tmp_path / "none.jsonl.zip").write_bytes(zipped({"__MACOSX/x": b"1", ".hidden": b"2"}))
     with pytest.raises(CorpusError, match=r"archive of 0 files"):
@@ -105,30 +105,38 @@ GROUPS = {
 }
 
 
-def groups(tmp_path, where):
-    if where == "folder":
-        for name, text in GROUPS.items():
-            (tmp_path / "news" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "news" / name).write_text(text)
-        return tmp_path / "news"
-    (tmp_path / "news.zip").write_bytes(zipped({name: text.encode() for name, text in GROUPS.items()}))
-    return tmp_path / "news.zip"
+@pytest.fixture
+def news(tmp_path):
+    for name, text in GROUPS.items():
+        (tmp_path / "news" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "news" / name).write_text(text)
+    return tmp_path / "news"
 
 
-@pytest.mark.parametrize("where", ["folder", "archive"])
-def test_newsgroups_as_they_ship(tmp_path, where):
-    path = groups(tmp_path, where)
-    assert find_format(path) == "txt"
-    corpus = read_corpus(path, label="folder", person="file")
+def test_newsgroups_as_they_ship(news):
+    assert find_format(news) == "txt"
+    corpus = read_corpus(news, label="folder", person="file")
     assert corpus.labels.tolist() == ["alt.atheism", "alt.atheism", "sci.med"]
     assert corpus.n_units == 3
     assert corpus.n_tokens == 3 + 2 + 2 + 1
     with pytest.raises(CorpusError, match="no field for label='group'"):
-        read_corpus(path, label="group")
+        read_corpus(news, label="group")
 
 
-def test_txt_files_are_the_documents_where_there_are_any(tmp_path):
-    path = groups(tmp_path, "folder")
+def test_an_archive_of_texts_is_unpacked_first(tmp_path):
+    path = tmp_path / "news.zip"
+    path.write_bytes(zipped({name: text.encode() for name, text in GROUPS.items()}))
+    for given in ((), ("lines",)):
+        with pytest.raises(
+            CorpusError, match=r"an archive of 3 files, expected one; unpack it, and name .* folder"
+        ):
+            read_corpus(path, *given)
+    with pytest.raises(CorpusError, match=r'is a file; format="txt" reads a folder .*\(unpack an archive'):
+        read_corpus(path, "txt")
+
+
+def test_txt_files_are_the_documents_where_there_are_any(news):
+    path = news
     (path / "a.txt").write_text("only this")
     (path / ".hidden").write_text("not this")
     assert read_corpus(path).n_documents == 1
@@ -136,14 +144,9 @@ def test_txt_files_are_the_documents_where_there_are_any(tmp_path):
     assert read_corpus(path).n_documents == 3
 
 
-@pytest.mark.parametrize("where", ["folder", "archive"])
-def test_a_document_in_another_encoding_is_named(tmp_path, where):
-    path = groups(tmp_path, "folder")
+def test_a_document_in_another_encoding_is_named(tmp_path, news):
+    path = news
     (path / "sci.med" / "2").write_bytes("\nsecretword Ärzte".encode("latin-1"))
-    if where == "archive":
-        members = {f.relative_to(path).as_posix(): f.read_bytes() for f in path.rglob("*") if f.is_file()}
-        path = tmp_path / "news.zip"
-        path.write_bytes(zipped(members))
     with pytest.raises(
         CorpusError, match=r"sci.med/2, line 2: not utf-8 text at byte 12; give encoding="
     ) as found:
@@ -157,17 +160,13 @@ def test_a_document_in_another_encoding_is_named(tmp_path, where):
         read_corpus(binary)
 
 
-@pytest.mark.parametrize("where", ["folder", "archive"])
-def test_files_of_word_processors_are_named(tmp_path, where):
+def test_files_of_word_processors_are_named(tmp_path):
     """Forty letters as .docx beside two as .txt are thirty-eight too few, and nobody would notice."""
     names = {"a.txt": b"nurse bed", "letters/b.DOCX": b"PK\0", "letters/c.docx": b"PK\0", "d.pdf": b"%PDF"}
     path = tmp_path / "notes"
     for name, content in names.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_bytes(content)
-    if where == "archive":
-        path = tmp_path / "notes.zip"
-        path.write_bytes(zipped(names))
     with pytest.warns(UserWarning, match=r"2 \.docx files, 1 \.pdf file ignored.*save them as \.txt"):
         assert read_corpus(path).n_documents == 1
     (tmp_path / "only").mkdir()

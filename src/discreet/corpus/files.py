@@ -176,13 +176,15 @@ def _kind_of(head: bytes) -> str | None:
 def _unpacked(raw: IO[bytes], name: str, kind: str) -> Generator[IO[bytes]]:
     """Yield a compressed file's content as a stream."""
     if kind == "zip":
-        members = archive_members(raw, name)
-        if len(members) != 1:
-            raise CorpusError(
-                f"{name} is an archive of {len(members)} files, expected one; unpack it and name the file. "
-                'An archive of texts, a document a file, is read with format="txt".'
-            )
-        with zipfile.ZipFile(raw) as archive, open_member(archive, members[0], name) as stream:
+        member = archive_member(raw, name)
+        if member.flag_bits & 1:
+            raise CorpusError(f"{name} is encrypted; unpack it.")
+        with (
+            _whole(name, "zip"),
+            zipfile.ZipFile(raw) as archive,
+            archive.open(member) as source,
+            io.BufferedReader(source, _BUFFER) as stream,  # type: ignore[arg-type]
+        ):
             yield stream
         return
     with _whole(name, kind), _stream(raw, kind, name) as source, io.BufferedReader(source, _BUFFER) as stream:
@@ -217,26 +219,22 @@ def _whole(name: str, kind: str) -> Generator[None]:
         raise CorpusError(f"{name} {fault}; copy or download it again.")
 
 
-def archive_members(raw: IO[bytes], name: str) -> list[zipfile.ZipInfo]:
-    """Return the files in a zip archive in the order of their names; hidden ones and those of macOS aside."""
+def archive_member(raw: IO[bytes], name: str) -> zipfile.ZipInfo:
+    """Return the one file in a zip archive; hidden ones and those of macOS aside."""
     damaged = CorpusError(f"{name} is damaged: its zip data do not decompress; copy or download it again.")
     with unless_damaged(damaged), zipfile.ZipFile(raw) as archive:
-        members = sorted(archive.infolist(), key=lambda member: member.filename)
-    return [
-        member
-        for member in members
-        if not member.is_dir()
-        and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
-    ]
-
-
-@contextmanager
-def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Generator[IO[bytes]]:
-    """Yield the content of a file in an archive as a stream."""
-    if member.flag_bits & 1:
-        raise CorpusError(f"{name} is encrypted; unpack it.")
-    with _whole(name, "zip"), archive.open(member) as source, io.BufferedReader(source, _BUFFER) as stream:  # type: ignore[arg-type]
-        yield stream
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir()
+            and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
+        ]
+    if len(members) != 1:
+        raise CorpusError(
+            f"{name} is an archive of {len(members)} files, expected one; unpack it, and name the file, or the folder "
+            "where each file is a document."
+        )
+    return members[0]
 
 
 @contextmanager
@@ -370,26 +368,10 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             held = len(decoder.getstate()[0])
             offset += len(block)
             lines += block.count(b"\n")
-    return _not_in(codec, f"{os.fspath(path)}, line {lines}", offset)
-
-
-def _not_in(codec: str, where: str, offset: int) -> CorpusError:
     name = codec.removesuffix("-sig")
     others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
-    said = f"{where}: not {name} text at byte {offset}; give "
+    said = f"{os.fspath(path)}, line {lines}: not {name} text at byte {offset}; give "
     return CorpusError(said, Proposal("encoding"), f", for example {others}.")
-
-
-def as_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:
-    """Return bytes as text, by the rules of :func:`decoded`."""
-    codec = _codec(encoding)
-    _refuse_binary(raw[:_PEEKED], name, codec)
-    offset = 0
-    try:
-        return raw.decode("utf-8-sig" if codec == "utf-8" else codec)
-    except UnicodeError as error:
-        offset = error.start if isinstance(error, UnicodeDecodeError) else 0
-    raise _not_in(codec, f"{name}, line {1 + raw.count(10, 0, offset)}", offset)
 
 
 def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:

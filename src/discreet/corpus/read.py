@@ -68,8 +68,7 @@ def read_corpus(
     Parameters
     ----------
     path : path
-        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts,
-        or an archive of them.
+        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
         "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "mtx", "csv-counts".

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 from discreet._base.arrays import Csr
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder, is_there, path_shown, shown
-from discreet.corpus.files import archive_members, is_standard_input, without_packing
+from discreet.corpus.files import archive_member, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
 
@@ -142,7 +142,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
     Parameters
     ----------
     path : path
-        Of names without an end that says it, the file must exist: a ZIP archive is looked into.
+        Of names without an end that says it, the file must exist: a zip archive of one file is looked into.
 
     Raises
     ------
@@ -152,9 +152,9 @@ def find_format(path: str | os.PathLike[str]) -> str:
     file = Path(path)
     if is_folder(file):
         return "shards" if (file / MANIFEST).is_file() else "txt"
-    for row in _ROWS:
-        if row.names(without_packing(file.name), row.read_as):
-            return row.name
+    found = _format_of_name(file.name)
+    if found is not None:
+        return found
     _refuse_converted(Path(without_packing(file.name)).suffix)
     if is_standard_input(file):
         raise CorpusError(
@@ -165,7 +165,10 @@ def find_format(path: str | os.PathLike[str]) -> str:
     if not is_there(file):
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if file.name.lower().endswith(".zip"):
-        return _format_in_archive(file)
+        with file.open("rb") as raw:
+            found = _format_of_name(archive_member(raw, os.fspath(file)).filename.rpartition("/")[2])
+        if found is not None:
+            return found
     raise CorpusError(
         f"{os.fspath(path)}: its name does not say what it is; give ",
         Proposal("format"),
@@ -208,12 +211,6 @@ def _refuse_converted(name: str) -> None:
             raise CorpusError(f"{names[0]} is not read; one line of Python converts it: {line}.")
 
 
-def _format_in_archive(file: Path) -> str:
-    """Return what the one file of an archive is by its name, or a folder of texts."""
-    with file.open("rb") as raw:
-        members = archive_members(raw, os.fspath(file))
-    if len(members) == 1:
-        for row in _ROWS:
-            if row.names(without_packing(members[0].filename.rpartition("/")[2]), row.read_as):
-                return row.name
-    return next(row.name for row in _ROWS if row.folder)
+def _format_of_name(name: str) -> str | None:
+    plain = without_packing(name)
+    return next((row.name for row in _ROWS if row.names(plain, row.read_as)), None)

@@ -8,29 +8,23 @@ import csv
 import json
 import os
 import warnings
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from discreet._base.validate import is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
     Problems,
-    archive_members,
-    as_text,
     decoded,
-    is_zip,
-    open_member,
     open_source,
     open_text,
     read_text,
 )
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather, records_of_objects
-from discreet.errors import CorpusError, CorpusWarning, Proposal
+from discreet.errors import CorpusError, Proposal
 
 #: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
 _Objects = Iterable[tuple[int, dict[str, Any], str | None]]
@@ -220,7 +214,7 @@ def _record(where: int, values: dict[str, str], reading: Reading) -> Record:
     return Record(where, text, person, label)
 
 
-# A folder, or a zip archive
+# A folder
 
 
 _FOLDER_FIELDS = ("text", "file", "folder")
@@ -229,81 +223,47 @@ _TEXT_ENDINGS = (".txt", ".txt.gz")
 _NOT_READ = (".doc", ".docx", ".odt", ".pdf", ".ppt", ".pptx", ".rtf")
 
 
-class _Texts(NamedTuple):
-    """Names of the documents, below the folder, of files that are none, and what reads the document of a name."""
-
-    names: list[str]
-    ignored: list[str]
-    read: Callable[[str], str]
-
-
 def read_txt(path: PathLike, reading: Reading) -> Corpus:
-    """Read every ``.txt`` and ``.txt.gz`` file of a folder, or of an archive, in the order of their paths.
+    """Read every ``.txt`` and ``.txt.gz`` file of a folder, in the order of their paths.
 
-    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside. A
-    zip archive is not unpacked to the disk. The fields of a file are ``text``, ``file`` (its path below the folder) and
+    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside.
+    The fields of a file are ``text``, ``file`` (its path below the folder) and
     ``folder`` (the folder it lies in), so that ``person="folder"`` is a folder for each person.
     """
     name = os.fspath(path)
     if not is_there(path):
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     problems = Problems(name)
-    choose_fields(reading, _FOLDER_FIELDS, problems)
-    with _texts(Path(path), reading.encoding) as texts:
-        others = _named(texts.ignored)
-        if not texts.names:
-            found = f"only {others}; save them as .txt" if texts.ignored else "nor any other"
-            raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
-        if texts.ignored:
-            warnings.warn(
-                f"{name}: {others} ignored, for only .txt files are read; save them as .txt.",
-                CorpusWarning,
-                stacklevel=2,
-            )
-        done = [0]
-
-        def records() -> Iterator[Record]:
-            for number, file in enumerate(texts.names):
-                done[0] = number
-                folder = PurePosixPath(file).parent.as_posix()
-                values = {"text": texts.read(file), "file": file, "folder": "" if folder == "." else folder}
-                yield _record(number, values, reading)
-
-        return gather(
-            records(),
-            reading,
-            problems,
-            place=lambda number: texts.names[number],
-            progress=lambda: (done[0], len(texts.names)),
-        )
-
-
-@contextmanager
-def _texts(path: Path, encoding: str) -> Generator[_Texts]:
-    if path.is_dir():
-        files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-        names, ignored = _documents(files)
-
-        def text_of(name: str) -> str:
-            return read_text(files[name], encoding)
-
-        yield _Texts(names, ignored, text_of)
-        return
-    if not is_zip(path):
+    folder = Path(path)
+    if not folder.is_dir():
         raise CorpusError(
-            f'{path} is a file; format="txt" reads a folder of .txt files, format="lines" a document a line.'
+            f'{name} is a file; format="txt" reads a folder of .txt files (unpack an archive of them), '
+            'format="lines" a document a line.'
         )
-    with path.open("rb") as raw:
-        members = {member.filename: member for member in archive_members(raw, os.fspath(path))}
-        names, ignored = _documents(members)
-        with zipfile.ZipFile(raw) as archive:
+    choose_fields(reading, _FOLDER_FIELDS, problems)
+    names, ignored = _documents(
+        file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()
+    )
+    others = _named(ignored)
+    if not names:
+        found = f"only {others}; save them as .txt" if ignored else "nor any other"
+        raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
+    if ignored:
+        warnings.warn(
+            f"{name}: {others} ignored, for only .txt files are read; save them as .txt.", stacklevel=2
+        )
+    done = [0]
 
-            def text(name: str) -> str:
-                where = f"{path}, {name}"
-                with open_member(archive, members[name], where) as stream:
-                    return as_text(stream.read(), where, encoding)
+    def records() -> Iterator[Record]:
+        for number, file in enumerate(names):
+            done[0] = number
+            above = PurePosixPath(file).parent.as_posix()
+            text = read_text(folder / file, reading.encoding)
+            values = {"text": text, "file": file, "folder": "" if above == "." else above}
+            yield _record(number, values, reading)
 
-            yield _Texts(names, ignored, text)
+    place, n_files = names.__getitem__, len(names)
+    return gather(records(), reading, problems, place=place, progress=lambda: (done[0], n_files))
 
 
 def _documents(files: Iterable[str]) -> tuple[list[str], list[str]]:
