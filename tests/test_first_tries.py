@@ -121,10 +121,10 @@ def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
     """`fit_topics` advised delimiter=";" and skip_empty=True, which it does not take."""
     path = tmp_path / "messages.csv"
     path.write_text("who;note\na;one two\na;three\n")
-    with pytest.raises(CorpusError, match=r"delimiter.*Say it to discreet\.corpus\.read_corpus\(path, text"):
+    read = r"Read it first, fit_topics\(discreet\.corpus"
+    said = rf"delimiter=';'\. {read}\.read_corpus\('.*', stop_words='english', delimiter=';'\), \.\.\.\)\."
+    with pytest.raises(CorpusError, match=said):
         fit_topics(path, text="note", person="who", epsilon=1.0)
     frame = pd.DataFrame({"text": ["one two", None], "who": ["a", "b"]})
-    with pytest.raises(
-        CorpusError, match=r"skip_empty=True.*Say it to discreet\.corpus\.from_frame\(frame, text"
-    ):
+    with pytest.raises(CorpusError, match=rf"{read}\.from_frame\(frame, .*skip_empty=True\)"):
         fit_topics(frame, person="who", epsilon=1.0)

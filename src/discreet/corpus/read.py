@@ -214,10 +214,14 @@ def corpus_of_source(source: Any, text: str | None, person: str | None, tokenize
         cut = {"tokenizer": tokenizer} if reader_of(find_format(source)).holds == "text" else {}
         return read_corpus(source, **cut, **columns)
     except CorpusError as error:
-        if not any(isinstance(part, Proposal) for part in error.args):
+        given = {part.name: part.value for part in error.args if isinstance(part, Proposal)}
+        if not given.keys() - {"text", "person"}:  # which are said to fit_topics itself
             raise
-        reader = "from_frame(frame" if framed else "read_corpus(path"
-        where = f" Say it to discreet.corpus.{reader}, text=..., person=..., ...), and pass its corpus on."
+        lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
+        said = columns | ({"stop_words": ... if "a " in lists else lists} if lists else {}) | given
+        told = [f"{name}={'...' if value is ... else repr(value)}" for name, value in said.items()]
+        reader = "from_frame(frame" if framed else f"read_corpus({os.fspath(source)!r}"
+        where = f" Read it first, fit_topics(discreet.corpus.{reader}, {', '.join(told)}), ...)."
         parts = error.args
     raise CorpusError(*parts, where)
 

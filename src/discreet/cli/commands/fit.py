@@ -223,7 +223,9 @@ def _fit(
             "these are counts without words; name the list of words, one per line: --vocabulary."
         )
     given["privacy_unit"] = "document" if documents.persons is None else "person"
-    _say_what_comes(documents, beside, given, person, unit_name, vocabulary, options.get("tokenizer"), say)
+    _say_what_comes(
+        documents, beside, given, person, unit_name, vocabulary, options.get("tokenizer"), how, say
+    )
     labels = labels_of(documents, fields, corpus, known, options) if by is not None else None
     if prevalence is not None:  # before the file of a ledger is made
         check_labels(prevalence, documents, labels)
@@ -343,6 +345,7 @@ def _say_what_comes(
     unit_name: str | None,
     vocabulary: Path | None,
     cut: Any,
+    how: TextOptions,
     say: Any,
 ) -> None:
     """Say whom the run protects, by which words, before it does anything."""
@@ -362,7 +365,7 @@ def _say_what_comes(
     say.print(_promise(settings, () if read is None else read.fields, person, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if cut is not None and cut.stop_word_lists:
-        usual = "" if cut.stop_words != "auto" else " (the default; --stop-words names other languages)"
+        usual = "" if how.stop_words is not None else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
 
 

@@ -90,7 +90,7 @@ def from_frame(
         phrases=phrases,
     )
     reading = Reading(Fields(text, person, label), words, public, "utf-8", None, callback, skip_empty)
-    return _of_frames(iter([frame]), reading, Problems("the frame"))
+    return _of_frames(iter([frame]), reading, Problems("the frame (its rows counted from 1)"))
 
 
 def holds_frames(source: Any) -> bool:
@@ -116,7 +116,7 @@ def read_frames(source: Any, reading: Reading) -> Corpus:
     """
     wanted, sources = _wanted(reading), [source] if is_frame(source) else source
     pieces = (piece for one in sources for piece in _pieces(one, wanted))
-    return _of_frames(pieces, reading, Problems("the frame"))
+    return _of_frames(pieces, reading, Problems("the frame (its rows counted from 1)"))
 
 
 def _wanted(reading: Reading) -> list[str]:
@@ -158,8 +158,8 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
                 values: dict[str, list[Any]] = {name: part[name].to_list() for name in wanted}
                 columns = [[None] * len(part) if name is None else values[name] for name in reading.fields]
                 for text, person, label in zip(*columns, strict=True):
+                    done[0] += 1  # rows count from 1, as in files
                     yield Record(done[0], text, person, label)
-                    done[0] += 1
 
     progress = (lambda: (done[0], n_rows)) if n_rows else None
     return gather(records(), reading, problems, place="row {}".format, progress=progress)
