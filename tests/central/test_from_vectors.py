@@ -158,7 +158,8 @@ def test_what_is_released_and_with_which_shares(world, kind, n_units):
     }[kind]
     state, gate, schedule = run(world, vectors, n_units=n_units)
     looked = kind in ("right", "wrong")
-    pairs = schedule.pairs_share_beside_vectors if kind == "right" else schedule.pairs_share
+    pairs = schedule.pairs_share - schedule.moment_share * looked
+    pairs = schedule.pairs_share_beside_vectors if kind == "right" else pairs
     start = [COUNT_SHARE, schedule.unigram_share, *[schedule.moment_share] * looked, pairs]
     shares = [*start, *[(1 - sum(start)) / schedule.n_rounds] * schedule.n_rounds]
     assert [share for _, _, share, _ in gate.passed] == pytest.approx(shares)

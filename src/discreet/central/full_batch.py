@@ -217,7 +217,7 @@ def init(
     mass, n_words = float(noisy.values.sum()), len(unigram)
     prior = start_prior(vectors, unigram, n_topics)
     spent = COUNT_SHARE + schedule.unigram_share
-    seen, used = None, ""
+    seen, used, looked = None, "", 0.0
     if vectors is not None and prior is not None:
         used = "not at all: without noise, texts tell their topics by themselves"
         if not exact:
@@ -225,9 +225,10 @@ def init(
             total = moment_sum(units, features(prior.directions), gate.n_jobs)
             moment = gate.release(total, schedule.moment_share, "second moment")
             seen = look(square_of(moment.values), moment.noise, prior.directions, expected)
-            used, spent = seen.used, spent + schedule.moment_share
+            used, looked = seen.used, schedule.moment_share
     believed = seen if seen is not None and seen.believed else None
-    share = schedule.pairs_share_beside_vectors if believed else schedule.pairs_share
+    # A look that does not speak for the vectors is paid for by the pairs, which feel it less than the rounds.
+    share = schedule.pairs_share_beside_vectors if believed else schedule.pairs_share - looked
     topics, shown = _start(units, n_topics, schedule, gate, share, unigram, believed, n_units)
     norm = schedule.usual_norms * usual_norm(unigram, mass, n_units)
     return State(
@@ -242,7 +243,7 @@ def init(
         prior=prior,
         unigram_mass=mass,
         structure=shown,
-        round_share=(1 - spent - share) / schedule.n_rounds,
+        round_share=(1 - spent - looked - share) / schedule.n_rounds,
         contribution=Contribution(
             exponent=schedule.exponent,
             bound=min(float(f"{norm:.3g}"), _LARGEST_BOUND),
