@@ -7,7 +7,7 @@ A sparse matrix passes a gate of its own: compiled code, scipy's too, reads and 
 And one rule for documents counted with the words of a model in another order: they are put in its order, by name.
 """
 
-from collections.abc import Iterable, Mapping, MappingView, Set
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import CorpusError
+from discreet._base.validate import is_whole, shown
+from discreet.errors import CorpusError, DiscreetError
 
 #: What to do with text where counts of words were expected.
 COUNT_THE_WORDS = (
@@ -338,3 +339,41 @@ def is_frame(source: Any) -> bool:
     """Whether this is a table in memory, whoever's, or gives its rows piece by piece."""
     # Its class is asked: a lazy frame would compute its columns.
     return any(hasattr(type(source), name) for name in ("columns", "column_names", *_IN_PIECES))
+
+
+def first_words(
+    topic_word: Any,
+    words: Sequence[str],
+    word_weight: Any,
+    n: int,
+    by: str,
+    refusal: type[DiscreetError],
+) -> list[list[str]]:
+    """Return the first words of each topic; ties in order of the vocabulary.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Probabilities.
+    words : sequence of str
+    word_weight : array of shape (n_words,) or None
+        How frequent words are, in any unit; only "lift" needs it.
+    n : int
+        Of each topic; at least 1.
+    by : {"probability", "lift"}
+        "lift": the order of p(w|k) (p(w|k) / p(w))^(1/2).
+    refusal : type
+        Of the error where one of them is something else.
+    """
+    if not is_whole(n) or n < 1:
+        raise refusal(f"the number of words must be at least 1, but is {shown(n)}.")
+    if by not in ("probability", "lift"):
+        raise refusal(f'by must be "probability" or "lift", but is {shown(by)}.')
+    rank = topic_word
+    if by == "lift":
+        if word_weight is None:
+            raise refusal('this release has no word_weight to compare with; take by="probability".')
+        shares = np.maximum(word_weight, np.min(word_weight[word_weight > 0]))
+        rank = topic_word**1.5 / np.sqrt(shares)
+    order: list[list[int]] = np.argsort(-rank, axis=1, kind="stable")[:, :n].tolist()
+    return [[words[word] for word in row] for row in order]

@@ -17,12 +17,12 @@ from discreet._base.arrays import (
     as_numbers,
     column_order,
     column_words,
+    first_words,
     in_order,
     inside_its_shape,
     listed_texts,
     names_of,
 )
-from discreet._base.display import first_words
 from discreet._base.lazy import run_over_shards
 from discreet._base.validate import Checked, collect, kind_of, shown, whole
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError

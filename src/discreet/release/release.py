@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._base.arrays import COUNT_ITS_WORDS, in_order, known_words
-from discreet._base.display import first_words, frame
+from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, known_words
+from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
 from discreet._base.validate import kind_of, shown
