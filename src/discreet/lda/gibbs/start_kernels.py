@@ -437,6 +437,8 @@ def take_batches(given: Any, n_done: int, factor: float, totals: Any, scale: Any
         factor *= left
         add_rows(given, b, np.float32(up / factor), 0, n_words)
         if factor < given.least_factor:
-            given.table[:] = given.table * np.float32(factor)
+            for w in range(n_words):
+                for k in range(given.table.shape[1]):
+                    given.table[w, k] *= np.float32(factor)
             factor = 1.0
     return factor
