@@ -205,11 +205,11 @@ class Learnability:
             gap = f"{gap} % ({low} to {high} %)"
         else:
             gap = f"{gap} %"
-        doubt = "" if self.topics == "seen" else ", if the texts have topics,"
+        doubt = "" if self.topics == "seen" else ", if the texts have topics"
         told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
         said = (
-            f"Learnability: {x} ({self.verdict}); perplexity on these {self.n_words:,} words, and on no others, is "
-            f"expected{doubt} to lie {gap} above that of a model without privacy{self._assumed()}."
+            f"Learnability: {x} ({self.verdict}); expected perplexity on these {self.n_words:,} words: {gap} above "
+            f"that of a model without privacy{doubt}{self._assumed()}."
             f"{self._guessed()}{told}{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
