@@ -64,8 +64,8 @@ def chain(counts, settings, n_sweeps, seed):
     reservation = free.reserve(events.non_private(), "an experiment")
     state = hybrid_gibbs.init(tokens, settings, stream)
     for _ in range(n_sweeps):
-        state, info = hybrid_gibbs.step(state, tokens, settings, stream, reservation)
-        yield tokens, info.table, state.topics
+        state, table = hybrid_gibbs.step(state, tokens, settings, stream, reservation)
+        yield tokens, table, state.topics
     last = hybrid_gibbs.release_table(state, tokens, settings._replace(clip=None), stream, reservation)
     yield tokens, last, state.topics
 

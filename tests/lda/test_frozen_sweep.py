@@ -23,6 +23,7 @@ from discreet.lda.gibbs.state import (
     Tokens,
     begin,
     count_topics,
+    own_share,
     padded,
     random_topics,
     word_order,
@@ -265,7 +266,7 @@ def test_joint_law_without_the_token_itself_is_the_enumerated_one():
     counts[:, :n_topics] = [[2, 1], [1, 3], [1, 2]]  # more than the documents': as if there were others
     table = aligned((N_WORDS, 16), np.float32)
     totals = frozen.build_table(counts, n_topics, beta, table)
-    own = frozen.own_share(totals, beta, table)
+    own = own_share(totals, beta, len(table))
     seen = joint_frequencies(n_topics, table[:, :n_topics], start, 40_000, own)
 
     def p_value(law):

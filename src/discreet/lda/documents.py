@@ -195,11 +195,7 @@ def open_shards(
         Where these are other words.
     """
     order = column_order(corpus, words, drop_others=True)
-    if n_words is not None and (corpus.n_words if order is None else len(order)) != n_words:
-        raise CorpusError(
-            f"X has {corpus.n_words} features, but {n_words} words are expected: count with the vocabulary of the "
-            "topics."
-        )
+    _check_width(corpus.n_words if order is None else len(order), n_words)
     return run_over_shards(corpus.shards, partial(_read_shard, order), engine, n_jobs)
 
 

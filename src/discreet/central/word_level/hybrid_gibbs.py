@@ -173,21 +173,6 @@ class State(NamedTuple):
     doc_mean: NDArray[np.float64] | None = None
 
 
-class Info(NamedTuple):
-    """About one sweep.
-
-    Attributes
-    ----------
-    table : array of shape (n_words, n_topics), float64
-        The noisy clipped counts that were released.
-    n_moved : int
-        Tokens that changed their topic.
-    """
-
-    table: NDArray[np.float64]
-    n_moved: int
-
-
 def init(tokens: Tokens, settings: Settings, stream: SecureStream) -> State:
     """Draw a topic for each token, uniformly: no word has a say.
 
@@ -213,8 +198,8 @@ def step(
     reservation: Reservation,
     *,
     n_threads: int = 1,
-) -> tuple[State, Info]:
-    """Release a table and do one sweep from it.
+) -> tuple[State, NDArray[np.float64]]:
+    """Release a table, (n_words, n_topics), and do one sweep from it; return the state after it, and the table.
 
     Parameters
     ----------
@@ -249,8 +234,7 @@ def step(
         doc_weights=doc_weights,
         n_threads=n_threads,
     )
-    n_moved = int(np.count_nonzero(topics != state.topics))
-    return State(topics, state.sweep + 1, doc_mean), Info(released, n_moved)
+    return State(topics, state.sweep + 1, doc_mean), released
 
 
 def _draw_event(settings: Settings) -> "Event":

@@ -57,6 +57,7 @@ from discreet.lda.gibbs.state import (
     WordOrder,
     begin,
     count_topics,
+    own_share,
     padded,
     random_topics,
     read_tokens,
@@ -247,21 +248,6 @@ def build_table(
     return totals
 
 
-def own_share(
-    totals: NDArray[np.int64], topic_word_prior: float, table: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return what one token has to do with each topic's column of ``build_table``'s table, (2, width).
-
-    First what a token adds to its cell, n_words / (c_k + V beta); then by how much the column rises without it,
-    (c_k + V beta) / (c_k - 1 + V beta), 1 for topics without tokens.
-    """
-    n_topics, empty = len(totals), len(table) * topic_word_prior
-    own = np.zeros((2, table.shape[1]), np.float32)
-    own[0, :n_topics] = len(table) / (totals + empty)
-    own[1, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
-    return own
-
-
 def sweep(
     tokens: Tokens,
     topics: NDArray[np.uint16],
@@ -327,7 +313,7 @@ def step(
     n_topics = len(doc_topic_prior)
     table = empty_table(tokens.n_words, n_topics) if memory is None else memory
     totals = build_table(state.word_topic, n_topics, topic_word_prior, table, n_threads)
-    own, key = own_share(totals, topic_word_prior, table), sweep_key(state.seed, state.sweep)
+    own, key = own_share(totals, topic_word_prior, len(table)), sweep_key(state.seed, state.sweep)
     topics = state.topics.copy()
     sweep(tokens, topics, table, doc_topic_prior, key, own=own, n_threads=n_threads)
     word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order, earlier=earlier)
@@ -390,7 +376,8 @@ def _sweep_shard(
     if word_topic is None:
         return count_topics(tokens, topics, n_topics).astype(np.int64)
     table = empty_table(tokens.n_words, n_topics)
-    own = own_share(build_table(word_topic, n_topics, topic_word_prior, table), topic_word_prior, table)
+    totals = build_table(word_topic, n_topics, topic_word_prior, table)
+    own = own_share(totals, topic_word_prior, tokens.n_words)
     key = sweep_key(seed, number)
     sweep(tokens, topics, table, doc_topic_prior, key, own=own, first_document=part.first_document)
     return count_topics(tokens, topics, n_topics).astype(np.int64)

@@ -44,6 +44,7 @@ from discreet.lda.gibbs.draw import LANES, MOST_DRAWS, draw, draw_entry, mix, pr
 from discreet.lda.gibbs.state import (
     Tokens,
     WordOrder,
+    own_share,
     padded,
     random_topics,
     word_order,
@@ -142,15 +143,10 @@ def fill(
 def laws(
     totals: NDArray[np.int64], doc_topic_prior: NDArray[np.float64], beta: float, n_words: int
 ) -> NDArray[np.float32]:
-    """What a draw has to know about topics, (3, width), zeros in the padding.
-
-    The prior; n_words / (c_k + V beta), of a size near 1; by how much that rises without a token of the topic.
-    """
-    n_topics, empty = len(totals), n_words * beta
-    found = aligned((3, padded(n_topics)), np.float32)
-    found[0, :n_topics] = doc_topic_prior
-    found[1, :n_topics] = n_words / (totals + empty)
-    found[2, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
+    """What a draw has to know about topics, (3, width), zeros in the padding: the prior, and :func:`own_share`."""
+    found = aligned((3, padded(len(totals))), np.float32)
+    found[0, : len(totals)] = doc_topic_prior
+    found[1:] = own_share(totals, beta, n_words)
     return found
 
 

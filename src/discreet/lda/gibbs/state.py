@@ -167,3 +167,16 @@ def count_topics(
 
     share_out(work, pieces(order.indptr, n_threads), n_threads)
     return counts
+
+
+def own_share(totals: NDArray[np.int64], topic_word_prior: float, n_words: int) -> NDArray[np.float32]:
+    """Return what one token has to do with each topic's column of n_words * (c + beta) / (c_k + V beta), (2, width).
+
+    First what a token adds to its cell, n_words / (c_k + V beta), of a size near 1; then by how much the column rises
+    without it, (c_k + V beta) / (c_k - 1 + V beta), 1 for topics without tokens. Zeros in the padding.
+    """
+    n_topics, empty = len(totals), n_words * topic_word_prior
+    own = np.zeros((2, padded(n_topics)), np.float32)
+    own[0, :n_topics] = n_words / (totals + empty)
+    own[1, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
+    return own
