@@ -239,13 +239,13 @@ def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys
         ("--attack words", "needs --epsilon"),
         (
             "--attack words --epsilon 1 --shadows 8 letters.jsonl",
-            "CORPUS, --shadows are for attacks on",
+            "CORPUS, --shadows: for attacks on",
         ),
         ("--attack shares --epsilon 1", "needs --set model="),
         ("--attack words --epsilon 1 --set model=m", "no other attack has one"),
         ("--attack words --epsilon 1 --trainer gibbs", "must be private or module:function here"),
         ("--attack words --trainer own_canaries:absent", "absent"),
-        ("letters.jsonl --epsilon 1 --set canaries=9", "go with --attack words or shares"),
+        ("letters.jsonl --epsilon 1 --set canaries=9", "--set canaries=: only with --attack words or shares"),
         ("letters.jsonl --epsilon 1 --attack word", "--attack must be"),
     ],
 )

@@ -155,7 +155,7 @@ def test_private_text_needs_a_list_of_words_that_is_said_to_be_public(notes, tmp
 
 def test_what_is_private_needs_epsilon(letters, tmp_path, capsys):
     assert choose(letters, "--ledger", tmp_path / "b.json", "--delta", "1e-5", "--person", "body") == 2
-    assert "--delta, --person, --ledger are for choosing privately: add --epsilon" in capsys.readouterr().err
+    assert "--delta, --person, --ledger: for choosing privately; add --epsilon" in capsys.readouterr().err
 
 
 def test_with_a_seed_the_choice_is_not_for_release(notes, tmp_path):

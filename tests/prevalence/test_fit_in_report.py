@@ -113,7 +113,7 @@ def test_json_holds_the_interval(place, capsys):
         (["--ledger", "b.json"], "say --epsilon"),
         (["--out", "fit.json"], "say --epsilon"),
         (["--person", "patient"], "say --epsilon"),
-        (["--epsilon", "0.1", "--label", "ward"], "would need exact figures"),
+        (["--epsilon", "0.1", "--label", "ward"], "--label: needs exact figures"),
         (["--epsilon", "-1"], "epsilon must be"),
         (["--epsilon", "0.1", "--out", "fit.txt"], "must end in"),
     ],

@@ -15,7 +15,7 @@ import typer
 
 from discreet._base.files import write_whole
 from discreet._base.progress import Callback
-from discreet.cli.options import called, check_output_file
+from discreet.cli.options import called, check_output_file, refuse_given
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS
 from discreet.errors import EngineError, ParameterError, PrivacyError, ReleaseError
@@ -79,12 +79,8 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
     from discreet.corpus import ShardedCorpus
 
     del known
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        flags = ", ".join(called(name) for name in given)
-        raise ParameterError(
-            f"{flags}: shards hold counts with their words and persons; say it when they are written."
-        )
+    given = {called(name): value for name, value in options.items()}
+    refuse_given(given, "shards hold counts with their words and persons; say it when they are written.")
     return ShardedCorpus(source), []
 
 

@@ -233,6 +233,13 @@ def named_values(given: Sequence[str] | None, names: Sequence[str], option: str)
     return values
 
 
+def refuse_given(given: Mapping[str, Any], why: str) -> None:
+    """Refuse what was given where it means nothing: by what it is called on the command line, and why."""
+    named = [option for option, value in given.items() if value is not None]
+    if named:
+        raise ParameterError(f"{', '.join(named)}: {why}")
+
+
 def called(name: str) -> str:
     """Return how what ``read_corpus`` calls so is given."""
     return f"--read {name}=" if name in READ else f"--{name.replace('_', '-')}"
@@ -350,10 +357,8 @@ class TextOptions:
             if release is not None:
                 return given | {"tokenizer": tokenizer_like(release.configuration, **cutting)}
             return given | {"tokenizer": Tokenizer(**cutting)}
-        if cutting:
-            raise ParameterError(
-                f'{", ".join(cutting)}: cannot be used with format "{known}", which holds counts of words already.'
-            )
+        named = {called(name): value for name, value in cutting.items()}
+        refuse_given(named, f'cannot be used with format "{known}", which holds counts of words already.')
         return given
 
 

@@ -21,6 +21,7 @@ from discreet.cli.options import (
     check_output_file,
     named_values,
     reads_texts,
+    refuse_given,
 )
 from discreet.errors import CorpusError, ParameterError
 
@@ -139,9 +140,8 @@ def audit(
     if chosen["attack"] in OF_CANARIES:
         _tell(audit_canaries(given, chosen), out, say)
         return
-    idle = [_called(name) for name in ("canaries", "model") if given[name] is not None]
-    if idle:
-        raise ParameterError(f"{' and '.join(idle)} go with --attack words or shares; leave them out.")
+    of_others = {_called(name): given[name] for name in ("canaries", "model")}
+    refuse_given(of_others, "only with --attack words or shares; leave it out.")
     if chosen["corpus"] is None:
         raise ParameterError("the audit needs a corpus: name it, or have the recipe name it.")
     if chosen["folder"] is not None and chosen["seed"] is None:
@@ -269,12 +269,8 @@ def audit_canaries(given: dict[str, Any], chosen: dict[str, Any]) -> "OneRunRepo
 
     attack, trainer = chosen["attack"], chosen["trainer"]
     promise: dict[str, Any] = {}
-    idle = [_called(name) for name in _OF_SHADOWS if given[name] is not None]
-    if idle:
-        raise ParameterError(
-            f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for attacks on documents, and --attack {attack} "
-            "makes up texts of its own; leave them out."
-        )
+    of_others = {_called(name): given[name] for name in _OF_SHADOWS}
+    refuse_given(of_others, f"for attacks on documents, and --attack {attack} makes up texts of its own.")
     if (attack == "shares") != (chosen["model"] is not None):
         raise ParameterError(
             "--attack shares needs --set model=, the folder of the topics, and no other attack has one."

@@ -19,6 +19,7 @@ from discreet.cli.options import (
     check_output_folder,
     named_values,
     reads_texts,
+    refuse_given,
 )
 from discreet.errors import ParameterError, PrivacyError
 
@@ -71,14 +72,10 @@ def choose_topics(
     candidates = numbers_of_topics(topics)
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
-    private: dict[str, Any] = {"--delta": delta, "--person": person, "--ledger": ledger}
-    private["--vocabulary-is-public"] = vocabulary_is_public or None
     if epsilon is None:
-        idle = [option for option, value in private.items() if value is not None]
-        if idle:
-            raise ParameterError(
-                f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for choosing privately: add --epsilon."
-            )
+        private: dict[str, Any] = {"--delta": delta, "--person": person, "--ledger": ledger}
+        private["--vocabulary-is-public"] = vocabulary_is_public or None
+        refuse_given(private, "for choosing privately; add --epsilon.")
         chosen = named_values(settings, ("max_words", "n_folds", "n_sweeps"), "--set")
         most = chosen.pop("max_words", 2000)
         chosen |= {"random_state": seed or 0, "n_jobs": -1}

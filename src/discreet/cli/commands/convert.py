@@ -19,10 +19,11 @@ from discreet.cli.options import (
     called,
     check_output_file,
     reads_texts,
+    refuse_given,
 )
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
     from discreet._base.progress import Callback
@@ -223,10 +224,8 @@ def _write_as_shards(
             return _declared(read_counts(read))
         corpus = read_counts()
         return write_shards(corpus if declare is None else declare(corpus), out, **how)
-    wrong = sorted(set(given) - set(_STREAMED))
-    if wrong:
-        flags = ", ".join(called(name) for name in wrong)
-        raise ParameterError(f"{flags} cannot be used where raw text is written as shards.")
+    wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
+    refuse_given(wrong, "cannot be used where raw text is written as shards.")
     return _declared(read_into_shards(sources, out, known, **streamed, **given))
 
 

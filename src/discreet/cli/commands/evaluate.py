@@ -22,8 +22,9 @@ from discreet.cli.options import (
     TextOptions,
     WordVectorFile,
     reads_texts,
+    refuse_given,
 )
-from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
+from discreet.errors import CorpusError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,9 +85,14 @@ def evaluate(
 
     exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label}
     if epsilon is not None:
-        _refuse_exact(exact)
-    elif not all(given is None for given in (ledger, out, person)):
-        raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
+        refuse_given(
+            exact,
+            "needs exact figures of the documents, and --epsilon books one noisy one; leave it out, or leave --epsilon "
+            "out and keep the figures.",
+        )
+    else:
+        noisy = {"--ledger": ledger, "--out": out, "--person": person}
+        refuse_given(noisy, "for figures with noise; say --epsilon, too.")
     if out is not None:
         check_release_file(out)
     if reference is not None and not reference_is_public:
@@ -139,16 +145,6 @@ def _for_reference(how: TextOptions, reference: Path) -> TextOptions:
 
     read = {name: value for name, value in how.read.items() if name != "format"}
     return TextOptions(how.text, read) if find_format(reference) in TEXT_FORMATS else NOTHING_SAID
-
-
-def _refuse_exact(given: dict[str, Any]) -> None:
-    """Refuse what only exact figures have."""
-    asked = [option for option, value in given.items() if value is not None]
-    if asked:
-        raise ParameterError(
-            f"{', '.join(asked)} would need exact figures of the documents, and --epsilon books one noisy one; leave "
-            "them out, or leave --epsilon out and keep the figures."
-        )
 
 
 def _measure_privately(
