@@ -36,7 +36,7 @@ MISTAKES = [
     (f"{FIT} --set vocabulary_share=0,25", "write 0.25"),
     (f"{FIT} --set shares=1", "is none of them"),
     (f"{FIT} --set privacy_unit=document", "give one of them"),
-    (f"{FIT} --stop-words germn", "Languages: "),
+    (f"{FIT} --stop-words germn", "Did you mean german?"),
     (f"{FIT} --vocabulary missing.txt", "missing.txt"),
     (f"{FIT} --vocabulary-is-public", "--vocabulary"),
     (f"{FIT} --by ward", "--shares FILE"),
