@@ -53,33 +53,6 @@ class Int32Buffer:
         return np.frombuffer(held, np.int32) if len(held) else np.zeros(0, np.int32)
 
 
-class RowChunks:
-    """Rows of counts, appended piece by piece."""
-
-    def __init__(self) -> None:
-        self._data = Int32Buffer()
-        self._indices = Int32Buffer()
-        self._sizes: list[NDArray[np.int64]] = []
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def add(self, data: NDArray[Any], indices: NDArray[Any], sizes: NDArray[Any]) -> None:
-        """Append rows: counts, columns, and the number of stored entries of each row."""
-        self._data.append(data)
-        self._indices.append(indices)
-        self._sizes.append(sizes.astype(np.int64, copy=False))
-
-    def matrix(self, n_words: int) -> Csr:
-        """Return all rows, and start anew."""
-        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
-        self._sizes.clear()
-        kind = np.int32 if indptr[-1] < 2**31 else np.int64
-        indices = self._indices.take().astype(kind, copy=False)
-        shape = (len(indptr) - 1, n_words)
-        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
-
-
 class TextCounter:
     """Counts the tokens of one text after another.
 
@@ -112,7 +85,8 @@ class TextCounter:
             )
         self._tokens = array("i")
         self._lengths = array("q")
-        self._chunks = RowChunks()
+        self._data, self._indices = Int32Buffer(), Int32Buffer()
+        self._sizes: list[NDArray[np.int64]] = []
         self._breaks = Breaks()
         self._by_default = tokenizer.by_default
 
@@ -141,9 +115,9 @@ class TextCounter:
         self.check()
         self._put_away()
         if self._vocabulary is not None:
-            return self._chunks.matrix(len(self._vocabulary)), self._vocabulary
+            return self._matrix(len(self._vocabulary)), self._vocabulary
         words, column = self.columns()
-        counts = self._chunks.matrix(len(words))
+        counts = self._matrix(len(words))
         for start in range(0, len(counts.indices), _CHUNK_TOKENS):
             part = slice(start, start + _CHUNK_TOKENS)
             counts.indices[part] = column[counts.indices[part]]
@@ -158,12 +132,12 @@ class TextCounter:
     @property
     def n_entries(self) -> int:
         """How much is held: different words of each document, of texts that are put away."""
-        return len(self._chunks)
+        return len(self._data)
 
     def take(self) -> Csr:
         """Return the counts of the texts since the last call, by the numbers that words have now."""
         self._put_away()
-        return self._chunks.matrix(len(self._number) if self._vocabulary is None else len(self._vocabulary))
+        return self._matrix(len(self._number) if self._vocabulary is None else len(self._vocabulary))
 
     def columns(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         """Return all words met in sorted order, and the column of each number; nothing can be counted after that."""
@@ -178,6 +152,15 @@ class TextCounter:
         column[order] = np.arange(len(words), dtype=np.int32)
         return tuple(words[i] for i in order), column
 
+    def _matrix(self, n_words: int) -> Csr:
+        """Return the rows that are put away, and start anew."""
+        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
+        self._sizes.clear()
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        indices = self._indices.take().astype(kind, copy=False)
+        shape = (len(indptr) - 1, n_words)
+        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
+
     def _put_away(self) -> None:
         tokens = np.frombuffer(self._tokens, np.int32) if len(self._tokens) else np.zeros(0, np.int32)
         lengths = np.frombuffer(self._lengths, np.int64) if len(self._lengths) else np.zeros(0, np.int64)
@@ -190,7 +173,9 @@ class TextCounter:
             (np.ones(len(tokens), np.int32), tokens, ends.astype(np.int32)), shape=(len(lengths), width)
         )
         rows.sum_duplicates()
-        self._chunks.add(rows.data, rows.indices, np.diff(rows.indptr))
+        self._data.append(rows.data)
+        self._indices.append(rows.indices)
+        self._sizes.append(np.diff(rows.indptr).astype(np.int64, copy=False))
         self._tokens, self._lengths = array("i"), array("q")
 
 

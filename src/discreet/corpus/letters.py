@@ -21,19 +21,14 @@ Words without blanks
 --------------------
 Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: each sentence would be one word, which no
 two documents share, and the budget would be spent on nothing. Such texts need a tokenizer. They are known by long runs
-of such letters: a text that was cut into words before has short ones.
-
-They are refused, where most of the first 1,000 texts are of this kind: before anything is booked where that can be,
-of a file, which is read first, and of a list of texts, by a look at these; of an iterator, which can be read only once,
-after the booking. ``languages=`` refuses them without a look.
+of such letters, and refused where most of the first 1,000 texts are of this kind, before anything is booked where that
+can be (of an iterator, which can be read only once, after the booking). ``languages=`` refuses them without a look.
 
 What the refusal tells
 ----------------------
 Each text says yes or no, however long it is, so that a text more or less moves the count by one: only where exactly
-half of the texts looked at are of the kind does it decide whether there is an error. (A person's texts say as often as
-there are.) On that edge the error tells of one unit, and no noise hides that: as of every other check of the data, what
-it raises is for whoever holds the texts, and is no part of the promise (``docs/pitfalls.md``). What is released depends
-on it in no other way.
+half of the texts looked at are of the kind does one unit decide whether there is an error. As of every other check of
+the data, what it raises is for whoever holds the texts, and is no part of the promise (``docs/pitfalls.md``).
 
 Links, handles and entities
 ---------------------------

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, SupportsIndex, TypeGuard
+from typing import Any, NamedTuple, SupportsIndex
 
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, kind_of
@@ -32,6 +32,7 @@ from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 #: A path of a file with one word a line, or the words themselves.
 WordList = str | os.PathLike[str] | Iterable[str]
 _GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 #: A run of tokens has no more (``ngram_range``).
 _MOST_BLANKS = 19
 
@@ -510,7 +511,7 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
         return check_words(words, f"{os.fspath(source)}: line", first=1)
     known: Any = getattr(source, "token2id", source)
     if isinstance(known, Mapping):
-        return _by_number(_turned(known), "vocabulary")
+        return _by_number(known.items(), "vocabulary")
     return check_words(source, "vocabulary: position", first=0)
 
 
@@ -553,14 +554,11 @@ def _gensim_lines(lines: list[str]) -> list[tuple[int, Any]] | None:
     return [(int(match[1]), match[2]) for match in found if match is not None]
 
 
-def _turned(known: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Return pairs of number and word of a mapping, whichever is the key."""
-    return [(key, value) if isinstance(key, SupportsIndex) else (value, key) for key, value in known.items()]
-
-
-def _by_number(pairs: list[tuple[Any, Any]], name: str) -> tuple[str, ...]:
-    words: dict[int, Any] = {int(number): word for number, word in pairs if isinstance(number, SupportsIndex)}
-    if len(words) != len(pairs) or set(words) != set(range(len(pairs))):
+def _by_number(pairs: Iterable[tuple[Any, Any]], name: str) -> tuple[str, ...]:
+    """Return words in the order of their numbers, whichever of the two comes first in a pair."""
+    turned = [pair if isinstance(pair[0], SupportsIndex) else pair[::-1] for pair in pairs]
+    words = {int(number): word for number, word in turned if isinstance(number, SupportsIndex)}
+    if len(words) != len(turned) or set(words) != set(range(len(turned))):
         raise CorpusError(
             f"{name}: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
         )
@@ -584,13 +582,15 @@ def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple
     tuple of str
         Words are not shown in errors: the vocabulary of private text is private too.
     """
-    listed = tuple(words)
-    if not _all_text(listed):
-        position, kind = next((i, type(w).__name__) for i, w in enumerate(listed) if not isinstance(w, str))
-        raise CorpusError(f"{where} {first + position}: expected a word (str), found {kind}.")
-    joined = "\n".join((*listed, "."))
-    if not all(listed) or len(joined.splitlines()) != len(listed) + 1 or not _encodable(joined):
-        bad = [i + first for i, word in enumerate(listed) if not _one_line(word)]
+    listed: list[str] = []
+    for position, word in enumerate(words, first):
+        if not isinstance(word, str):
+            raise CorpusError(f"{where} {position}: expected a word (str), found {type(word).__name__}.")
+        listed.append(word)
+    bad = [
+        i + first for i, word in enumerate(listed) if word.splitlines() != [word] or _SURROGATE.search(word)
+    ]
+    if bad:
         raise CorpusError(
             f"{where} {first_few(bad)}: a word must not be empty, "
             "hold a line break or a lone surrogate; remove it."
@@ -606,20 +606,4 @@ def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple
         repeats = [(i, seen[w]) for i, w in enumerate(listed) if seen.setdefault(w, i) != i]
         pairs = first_few([f"{i + first} (same as {j + first})" for i, j in repeats])
         raise CorpusError(f"{where} {pairs}: each word may stand in the vocabulary once; remove the repeats.")
-    return listed
-
-
-def _all_text(words: tuple[object, ...]) -> TypeGuard[tuple[str, ...]]:
-    return all(isinstance(word, str) for word in words)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _one_line(word: str) -> bool:
-    return bool(word) and len(f"{word}.".splitlines()) == 1 and _encodable(word)
+    return tuple(listed)

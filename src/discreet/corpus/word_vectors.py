@@ -3,17 +3,10 @@ r"""Public word vectors from anywhere, matched to a vocabulary.
 Vectors are public knowledge: they must not have been trained on the private text, because no ledger covers what
 they tell of it. A vocabulary that is handed in here is public, or was released.
 
-Files of them
-=============
-Text of word2vec, GloVe's text, fastText's ``.vec``, ``.npz``. Text is read line by line. What a file is, is seen from
-its content. Nothing is unpickled. The binary format of word2vec is refused with the line of gensim that makes text of
-it.
-
-==================  ==========================================================================
-GloVe text          a word and its numbers a line; words may hold spaces
-word2vec text       the same after a first line with the numbers of words and dimensions
-``.npz``            arrays ``words`` (text) and ``vectors`` (n_words, n_dimensions)
-==================  ==========================================================================
+Files of them are text of word2vec (a first line with the numbers of words and dimensions), GloVe's text, where words
+may hold spaces, fastText's ``.vec``, and ``.npz`` with arrays ``words`` and ``vectors``. Text is read line by line.
+What a file is, is seen from its content. Nothing is unpickled. The binary format of word2vec is refused with the
+line of gensim that makes text of it.
 """
 
 from __future__ import annotations

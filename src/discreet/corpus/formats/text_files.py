@@ -131,9 +131,9 @@ def csv_rows(
     """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
     # The module's limit of 131072 characters a field is global; it is only ever raised here.
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    rows = _numbered(csv.reader(file, delimiter=delimiter, strict=True), problems)
+    rows = _csv_rows(csv.reader(file, delimiter=delimiter, strict=True), problems)
     for _, header in rows:
-        return header, _same_length(rows, len(header), problems)
+        return header, rows
     problems.check()
     raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
 
@@ -153,7 +153,8 @@ def refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, 
             )
 
 
-def _numbered(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    length = None
     while True:
         line = reader.line_num + 1
         try:
@@ -163,14 +164,9 @@ def _numbered(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]
         except csv.Error as error:
             problems.add(f"line {line}", f"broken CSV ({error}; a quote that is not closed?)")
             return
-        if row:  # a blank line
-            yield line, row
-
-
-def _same_length(
-    rows: Iterator[tuple[int, list[str]]], length: int, problems: Problems
-) -> Iterator[tuple[int, list[str]]]:
-    for line, row in rows:
+        if not row:  # a blank line
+            continue
+        length = len(row) if length is None else length
         if len(row) == length:
             yield line, row
         else:
