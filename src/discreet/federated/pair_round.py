@@ -32,7 +32,7 @@ any change of it, one word's or the whole's, is as many times epsilon at most.
 
 What does not keep it
 ---------------------
-* :math:`\eta = 1 / (\delta \delta_0 e^{\epsilon + 1})`, as printed, can exceed 1: refused by :class:`PairResponse`.
+* :math:`\eta = 1 / (\delta \delta_0 e^{\epsilon + 1})`, as printed, can exceed 1, and is no probability then.
 * "Another cell", q without x, renewed, with :math:`\eta = 1 / (1 + q_{\min} e^\epsilon)`: the noise then moves
   with the secret; a loss of 3.8 where 1 was promised is in the tests.
 * Noise drawn from the writer's own topics: what they never draw can only be the truth, so the loss is unbounded.
@@ -105,19 +105,16 @@ class PairResponse:
         Public q; positive. Rounded to whole 2**-40ths, each cell at least one.
     epsilon : float
         Loss of one report.
-    eta : float or Fraction, optional
-        Probability of noise; by default the least that keeps epsilon. A smaller one, or one outside (0, 1], is
-        refused.
 
     Attributes
     ----------
     weights : array of shape (n_cells,), int64
         q times 2**40; sums to it.
     eta : Fraction
-        What the coins really use, never below what epsilon needs.
+        Probability of noise: the least that keeps epsilon, rounded up.
     """
 
-    def __init__(self, noise: ArrayLike, epsilon: float, *, eta: float | Fraction | None = None) -> None:
+    def __init__(self, noise: ArrayLike, epsilon: float) -> None:
         q = np.asarray(as_numbers(noise, "noise", ""), dtype=np.float64)
         if q.ndim != 1 or not 1 < len(q) <= _MOST_CELLS:
             raise ParameterError(
@@ -130,35 +127,17 @@ class PairResponse:
             )
         self.weights = _whole(q)
         self.epsilon = float(epsilon)
-        least = self._least_eta()
-        self.eta = least if eta is None else Fraction(eta)
-        if not 0 < self.eta <= 1:
-            raise PrivacyError(
-                f"eta must be a probability above 0, but is {float(self.eta):.4g}; the printed "
-                "1 / (delta delta0 e^(epsilon + 1)) is not one. Leave eta out."
-            )
-        if self.eta < least and self.loss() > self.epsilon:
-            raise PrivacyError(
-                f"eta = {float(self.eta):.6g} is too small for epsilon = {epsilon}: it takes {float(least):.6g}."
-            )
+        q_min = int(self.weights.min()) / _TOTAL
+        response_probability(self.epsilon, q_min)  # refuses anything that is not an epsilon
+        # 1 / (1 + r), r rounded down: eta is rounded up, and neither it nor 1 - eta loses digits.
+        ratio = Fraction(q_min * math.expm1(min(self.epsilon, 600.0)))
+        self.eta = 1 / (1 + ratio * (1 - Fraction(1, 10**12)))
         self._thresholds = np.cumsum(self.weights)
 
     @property
     def q(self) -> NDArray[np.float64]:
         """Probabilities of the noise, shape (n_cells,)."""
         return self.weights / _TOTAL
-
-    def _least_eta(self) -> Fraction:
-        q_min = int(self.weights.min()) / _TOTAL
-        response_probability(self.epsilon, q_min)  # refuses anything that is not an epsilon
-        # 1 / (1 + r), r rounded down: eta is rounded up, and neither it nor 1 - eta loses digits.
-        ratio = Fraction(q_min * math.expm1(min(self.epsilon, 600.0)))
-        return 1 / (1 + ratio * (1 - Fraction(1, 10**12)))
-
-    def loss(self) -> float:
-        """Return the largest loss of one report, never below its true value by more than a rounding."""
-        smallest = Fraction(int(self.weights.min()), _TOTAL)
-        return math.log1p((1 - self.eta) / (self.eta * smallest))
 
     def randomise(self, cells: ArrayLike, stream: SecureStream) -> NDArray[np.int64]:
         """Return one report for each secret cell.

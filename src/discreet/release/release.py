@@ -11,7 +11,7 @@ import json
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -354,17 +354,8 @@ class Release(Promised):
 
 
 def _content(release: Release) -> dict[str, Any]:
-    return {
-        "topic_word": release.topic_word,
-        "vocabulary": release.vocabulary,
-        "ledger": release.ledger,
-        "configuration": dict(release.configuration),
-        "reproducible": release.reproducible,
-        "topic_weight": release.topic_weight,
-        "word_weight": release.word_weight,
-        "topic_word_noise": release.topic_word_noise,
-        "n_units_noisy": release.n_units_noisy,
-    }
+    held = {each.name: getattr(release, each.name) for each in fields(release)}
+    return {**held, "configuration": dict(release.configuration)}
 
 
 def _same(mine: Any, yours: Any) -> bool:
