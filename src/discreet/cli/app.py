@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -198,7 +199,7 @@ def _run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except DiscreetError as error:
-        return _refuse(_in_options(error, arguments[0]))
+        return _refuse(error.told(as_option(arguments[0])))
     except BrokenPipeError:
         # The reader of our output went away (`discreet topics model | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -217,8 +218,8 @@ def _run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _in_options(error: DiscreetError, command: str) -> str:
-    """Tell an error as the command line calls its parameters."""
+def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
+    """Return what a command calls the parameters of the library."""
     options = _OPTIONS | _OPTIONS_OF.get(command, {})
     commands = typer.main.get_command(_application(command)) if command in _COMMANDS else None
     own = getattr(commands, "commands", {}).get(command)
@@ -247,7 +248,7 @@ def _in_options(error: DiscreetError, command: str) -> str:
             return option
         return f"{option} {shlex.quote(str(value))}"
 
-    return error.told(call)
+    return call
 
 
 def _what_came(error: Any, message: str, arguments: list[str]) -> str:

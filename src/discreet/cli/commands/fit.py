@@ -60,7 +60,7 @@ from discreet.cli.shares import (
     shares_of,
     show_shares,
 )
-from discreet.errors import CorpusError, CorpusWarning, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -315,20 +315,15 @@ def _say_what_would_come(
     """Show the holder what is in the texts and what a fit would do; every line says that it is private."""
     from discreet.central._fit_topics import estimators
     from discreet.central.preview import preview
+    from discreet.cli.app import as_option
     from discreet.corpus import Corpus
 
     if not isinstance(documents, Corpus):
         raise ParameterError("shards are not looked at as a whole: check a file of the texts, or pass --yes.")
     called = given["privacy_unit"] if book is None else book.called
     found = preview(documents, *estimators(**given), called)
-    for line in found.in_words(_as_option):
+    for line in found.in_words(as_option("fit")):
         out.print(PRIVATE + line, markup=False)
-
-
-def _as_option(part: Parameter | Proposal) -> str:
-    option = {"n_topics": "--topics"}.get(part.name) or "--" + part.name.replace("_", "-")
-    value = getattr(part, "value", ...)
-    return option if value is ... else f"{option} {value}"
 
 
 def _question(epsilon: float, book: "Ledger | None") -> str:
