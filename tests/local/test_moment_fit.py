@@ -139,20 +139,20 @@ def test_refining_helps_where_noise_is_low_and_leaves_its_start_alone():
     def through(size):
         return (noisy[i : i + size] for i in range(0, len(noisy), size))
 
-    better = refine_topics(through, start.topic_word, start.topic_weight, start.unigram, of)
+    better, weight = refine_topics(through, start.topic_word, start.topic_weight, start.unigram, of)
     assert np.array_equal(start.topic_word, before)
 
     def purity(topics):
         return topics.reshape(3, 3, 15).sum(2).max(1).mean()
 
-    assert purity(better.topic_word) > purity(start.topic_word)
-    assert better.topic_weight.sum() == pytest.approx(1)
-    share = infer_topics(through(512), better.topic_word, better.topic_weight, start.unigram, of)
-    block_of = better.topic_word.reshape(3, 3, 15).sum(2).argmax(1)
+    assert purity(better) > purity(start.topic_word)
+    assert weight.sum() == pytest.approx(1)
+    share = infer_topics(through(512), better, weight, start.unigram, of)
+    block_of = better.reshape(3, 3, 15).sum(2).argmax(1)
     assert (block_of[share.argmax(1)] == own).mean() > 0.9
     wrong = SimpleNamespace(
         p=of.q + 1e-3, q=of.q
     )  # bits that say nearly nothing: shares stay near the weights
-    vague = infer_topics(through(512), better.topic_word, better.topic_weight, start.unigram, wrong)
+    vague = infer_topics(through(512), better, weight, start.unigram, wrong)
     assert np.abs(vague - vague.mean(0)).max() < 0.25
-    assert infer_topics(iter(()), better.topic_word, better.topic_weight, start.unigram, of).shape == (0, 3)
+    assert infer_topics(iter(()), better, weight, start.unigram, of).shape == (0, 3)

@@ -199,7 +199,7 @@ def test_tiny_budgets_stay_small_and_quick():
         (lambda: epsilon_for(-1.0, 1e-6), "noise_multiplier"),
         (lambda: epsilon_for(1.0, 1e-6, sampling_rate=0), "sampling_rate"),
         (lambda: epsilon_for(1.0, 1e-6, n_rounds=0), "n_rounds"),
-        (lambda: epsilon_for(1.0, 1e-6, accountant="magic"), "pld, rdp, moments2016, strong"),
+        (lambda: epsilon_for(1.0, 1e-6, accountant="magic"), '"pld", "rdp", "moments2016" or "strong"'),
         (lambda: noise_multiplier_for(0, 1e-6), "epsilon must be a positive number"),
         (lambda: noise_multiplier_for(np.nan, 1e-6), "epsilon"),
         (lambda: events.gaussian(0), "noise_multiplier"),

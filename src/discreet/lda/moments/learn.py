@@ -182,7 +182,7 @@ def learn_topics(
     fitted = fitted or fit_topics([found, *beside], n_topics, seed, callback=callback)
     if reports is None or not reports.to_refine_on:
         return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, known, False, believed, used)
-    refined = refine_topics(
+    topic_word, topic_weight = refine_topics(
         reports.blocks,
         fitted.topic_word,
         fitted.topic_weight,
@@ -191,22 +191,7 @@ def learn_topics(
         n_threads=n_threads,
         callback=callback,
     )
-    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, known, True, believed, used)
-
-
-class Refined(NamedTuple):
-    """Topics after the passes.
-
-    Attributes
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Rows sum to 1.
-    topic_weight : array of shape (n_topics,)
-        Sums to 1.
-    """
-
-    topic_word: Floats
-    topic_weight: Floats
+    return Learned(topic_word, topic_weight, fitted.unigram, known, True, believed, used)
 
 
 class _Prior(NamedTuple):
@@ -232,7 +217,7 @@ def refine_topics(
     n_passes: int = 15,
     n_threads: int = 1,
     callback: Callback | None = None,
-) -> Refined:
+) -> tuple[Floats, Floats]:
     """Improve topics on the reports themselves.
 
     ``blocks(size)`` goes through all reports, as 0/1 rows of at most ``size`` at a time; called once a pass.
@@ -241,8 +226,9 @@ def refine_topics(
 
     Returns
     -------
-    Refined
-        Memory: 4 bytes a report and topic, besides the blocks.
+    arrays of shape (n_topics, n_words) and (n_topics,)
+        Topics, whose rows sum to 1, and their weights, which do. Memory: 4 bytes a report and topic, besides the
+        blocks.
     """
     prior = _prior(topic_weight, unigram, channel)
     anchor = _ANCHOR * topic_word + _FLOOR
@@ -265,7 +251,7 @@ def refine_topics(
             mean = np.exp(psi(posterior) - psi(posterior.sum(1, keepdims=True))).astype(np.float32)
             tell(callback, "refining topics on reports", number + 1, n_passes)
     weight = total.sum(1)
-    return Refined(posterior / posterior.sum(1, keepdims=True), weight / weight.sum())
+    return posterior / posterior.sum(1, keepdims=True), weight / weight.sum()
 
 
 def infer_topics(

@@ -36,8 +36,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
-from discreet._base.validate import shown
-from discreet.errors import ParameterError, PrivacyError
+from discreet._base.validate import check, choice, number, whole
+from discreet.errors import PrivacyError
 from discreet.privacy.accounting.curves import gaussian_noise_for, gdp_mu, rdp_epsilon, sort_events
 from discreet.privacy.accounting.pld import GRID_ERROR
 from discreet.privacy.accounting.totals import cost_on_grid
@@ -76,12 +76,11 @@ def epsilon_for(
         Add-or-remove-one epsilon.
     """
     delta = check_delta(delta)
-    _check_run(sampling_rate, n_rounds, accountant)
-    if not (isinstance(noise_multiplier, int | float) and noise_multiplier >= 0):
-        raise ParameterError(f"noise_multiplier must not be negative, but is {shown(noise_multiplier)}.")
+    run = _checked_run(sampling_rate, n_rounds, accountant)
+    check(noise_multiplier=(noise_multiplier, number(least=0, most=math.inf)))
     if noise_multiplier == 0:
         return math.inf
-    return _epsilon_for(float(noise_multiplier), delta, float(sampling_rate), n_rounds, accountant)
+    return _epsilon_for(float(noise_multiplier), delta, *run)
 
 
 @lru_cache(maxsize=4096)
@@ -125,10 +124,8 @@ def noise_multiplier_for(
         accountants' jumps, above 0.999 times it).
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    _check_run(sampling_rate, n_rounds, accountant)
-    if math.isinf(epsilon):
-        return 0.0
-    return _noise_multiplier_for(epsilon, delta, float(sampling_rate), n_rounds, accountant)
+    run = _checked_run(sampling_rate, n_rounds, accountant)
+    return 0.0 if math.isinf(epsilon) else _noise_multiplier_for(epsilon, delta, *run)
 
 
 @lru_cache(maxsize=512)
@@ -157,15 +154,13 @@ def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: i
         ) from None
 
 
-def _check_run(sampling_rate: float, n_rounds: int, accountant: str) -> None:
-    if not (isinstance(sampling_rate, int | float) and 0 < sampling_rate <= 1):
-        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {shown(sampling_rate)}.")
-    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int) or n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a positive whole number, but is {shown(n_rounds)}.")
-    if accountant not in ACCOUNTANTS:
-        raise ParameterError(
-            f"accountant must be one of {', '.join(ACCOUNTANTS)}, but is {shown(accountant)}."
-        )
+def _checked_run(sampling_rate: float, n_rounds: int, accountant: str) -> tuple[float, int, str]:
+    check(
+        sampling_rate=(sampling_rate, number(above=0, most=1)),
+        n_rounds=(n_rounds, whole()),
+        accountant=(accountant, choice(*ACCOUNTANTS)),
+    )
+    return float(sampling_rate), int(n_rounds), accountant
 
 
 def solve(excess: Callable[[float], float], start: float, *, tolerance: float, slope: float = 1.5) -> float:
