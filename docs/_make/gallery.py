@@ -51,7 +51,7 @@ def collect(folder: Path, home: Path) -> None:
         for name, (top, height) in SCREENS.items():
             page = browser.new_page(viewport={"width": 1100, "height": height})
             page.goto((folder / f"{name}.html").as_uri())
-            page.locator(top).first.evaluate("one => scrollTo(0, one.getBoundingClientRect().top - 46)")
+            page.locator(top).first.evaluate("one => scrollTo(0, one.getBoundingClientRect().top - 42)")
             page.wait_for_timeout(500)
             page.screenshot(path=home / f"{name}.png")
         browser.close()

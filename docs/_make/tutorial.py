@@ -78,7 +78,7 @@ def take_pictures(folder: Path) -> None:
             page.goto((folder / "release" / f"{file}.html").as_uri())
             if top is not None:
                 page.locator(top).first.evaluate(
-                    "one => window.scrollTo(0, one.getBoundingClientRect().top - 46)"
+                    "one => window.scrollTo(0, one.getBoundingClientRect().top - 42)"
                 )
             page.wait_for_timeout(500)
             page.screenshot(path=HOME / f"{picture}.png")
