@@ -62,7 +62,8 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
         )
     if table is not None:
         check_output_file(table, (".csv",), option="--table")
-    if b'"discreet.ledger/' in path.read_bytes():
+    content = path.read_bytes()  # shares hold a copy of their ledger
+    if b'"discreet.ledger/' in content and b'"discreet.prevalence/' not in content:
         raise ReleaseError(
             f"{path} is a ledger: it says what was spent, and shows no topics. Name the folder of a release, or a "
             "file of shares; Ledger.open(path) lists what was booked."
