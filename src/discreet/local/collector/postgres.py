@@ -5,8 +5,8 @@ commit in the other order, and whoever reads "all rows after the last one" would
 every transaction that writes first takes one lock of the database's, for as long as it lasts: numbers are given in
 the order of commits, and several collectors may share a database.
 
-A connection that broke is made anew before the next transaction. The password is best given in ``PGPASSWORD`` or a
-password file: what stands on a command line can be read by others on the machine.
+A connection that broke is made anew before the next statement that reads, and the next transaction. The password is
+best given in ``PGPASSWORD`` or a password file: what stands on a command line can be read by others on the machine.
 
 Nothing waits for a database for ever: the server gives statements and locks a time and ends transactions that stand
 still, and the system finds hosts that are gone and networks that swallow packets (keepalives, ``tcp_user_timeout``).
@@ -74,35 +74,19 @@ class PostgresTables(Tables):
             self._writing = self._connect()
         super().begin()
 
-    def after(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
-        """Return row number, report number and bits of the next committed reports, in order."""
-        self._look_again()
-        return super().after(last_id, most)
-
-    def count(self, *, writing: bool = False) -> int:
-        """Return how many reports there are."""
-        if not writing:  # whoever writes leaves the reading connection to its own thread
-            self._look_again()
-        return super().count(writing=writing)
+    def _run(self, connection: Any, statement: str, values: tuple[Any, ...] = ()) -> Any:
+        # Whoever writes leaves the reading connection to its own thread.
+        if connection is self._reading and connection.closed:
+            connection = self._reading = self._connect()
+        return super()._run(connection, statement, values)
 
     def check(self) -> None:
         """Ask the server whether it is there."""
-        self._look_again()
-        self._reading.execute("SELECT 1")
+        self._run(self._reading, "SELECT 1")
 
     def scrub(self) -> bool:
         """Nothing: the server overwrites what was deleted when it vacuums."""
         return True
-
-    def generation(self) -> int:
-        """Return how often reports were taken away."""
-        self._look_again()
-        return super().generation()
-
-    def _look_again(self) -> None:
-        if self._reading.closed:
-            self._reading.close()
-            self._reading = self._connect()
 
     def _in_transaction(self) -> bool:
         return self._writing.info.transaction_status != TransactionStatus.IDLE
