@@ -57,7 +57,7 @@ from discreet.errors import ParameterError
 from discreet.lda.moments.estimates import SHARES, NoisyMoments, moments_of_sums
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream

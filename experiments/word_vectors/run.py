@@ -33,7 +33,7 @@ from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import coherence_npmi, completion_perplexity, public_topics, unigram
 from discreet.privacy import SecureStream
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.mechanism import SharedGaussian
 
 CHOSEN_ON = ("20newsgroups", "reuters21578", "enron-spam", "kos", "pheme")

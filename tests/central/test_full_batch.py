@@ -17,8 +17,8 @@ from discreet.central.plan import plan
 from discreet.central.sums.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 

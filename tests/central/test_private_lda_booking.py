@@ -10,7 +10,7 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.release.release import Release
 
 # ---- the promise: booked before read

@@ -13,7 +13,7 @@ from discreet.central.sums.em_round import Contribution
 from discreet.corpus.vocabulary import GivenWords, WordOrigin
 from discreet.lda.questions import square_of
 from discreet.privacy import mechanism
-from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
 

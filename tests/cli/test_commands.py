@@ -12,7 +12,7 @@ import pytest
 from discreet import Release, __version__
 from discreet.cli.app import run
 from discreet.privacy import gdp_epsilon
-from discreet.privacy.accounting.explain import noise_of_events
+from discreet.privacy.accounting.planning import noise_of_events
 
 THEMES = {
     "ward": "nurse ward night bed pain visit doctor".split(),

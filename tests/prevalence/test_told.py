@@ -18,7 +18,7 @@ from discreet import Ledger, ParameterError, PrivateFit, PrivateLDA, TopicPreval
 from discreet.central.prevalence.estimator import booked_here
 from discreet.errors import LargeDeltaWarning
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import attack_risk_of, best_true_positive_rate, percent
+from discreet.privacy.accounting.planning import attack_risk_of, best_true_positive_rate, percent
 from discreet.report.prevalence_page import table_csv
 
 MONTHS = [f"2024-{month:02d}" for month in range(1, 7)]

@@ -11,8 +11,8 @@ from tests.naive import accounting as naive
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import epsilon_for, moments_2016_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.planning import epsilon_for, moments_2016_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 
 PARK = {"sampling_rate": 0.05, "n_rounds": 20}

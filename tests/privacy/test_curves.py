@@ -16,8 +16,8 @@ from tests.naive import hockey_stick as naive
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import curves, events, pld
-from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for, solve
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon
+from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for, solve
 from discreet.privacy.accounting.totals import composed_epsilon, largest_gaussian, within
 
 # ---- the closed form, against 60 digits

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
-from discreet.privacy.accounting.explain import (
+from discreet.privacy.accounting.planning import (
     attack_risk_of,
     best_true_positive_rate,
     explain_budget,

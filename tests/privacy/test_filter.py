@@ -16,8 +16,8 @@ from tests.naive.adaptive import Game, Move
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon, within
 from discreet.privacy.ledger.filter import Budget, Standing
 from discreet.privacy.ledger.ledger import Ledger

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator, clone
 from discreet import PrivateLDA
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.filter import Standing

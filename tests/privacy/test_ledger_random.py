@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
 

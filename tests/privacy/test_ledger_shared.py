@@ -20,8 +20,8 @@ import pytest
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.ledger import Ledger
@@ -168,7 +168,7 @@ BOOK_IN_ANOTHER_PROCESS = textwrap.dedent("""
     import sys
     from discreet.errors import BudgetExceeded
     from discreet.privacy import events
-    from discreet.privacy.accounting.calibration import noise_multiplier_for
+    from discreet.privacy.accounting.planning import noise_multiplier_for
     from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.ledger.ledger import Ledger
     part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))
@@ -219,7 +219,7 @@ def test_processes_share_one_budget(tmp_path):
 CRASH = textwrap.dedent("""
     import sys
     from discreet.privacy import events
-    from discreet.privacy.accounting.calibration import noise_multiplier_for
+    from discreet.privacy.accounting.planning import noise_multiplier_for
     from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.ledger.ledger import Ledger
     ledger = Ledger.open(sys.argv[1])

@@ -18,7 +18,7 @@ from discreet import (
 from discreet.central import choose_n_topics_privately
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 
 DELTA = 1e-6

@@ -13,7 +13,7 @@ from discreet import Ledger
 from discreet.errors import PrivacyError
 from discreet.privacy import Bound, mechanism, sum_rows
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.mechanism import BITS, SharedGaussian, noise_multiplier_of, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 

@@ -170,7 +170,7 @@ def test_outside_the_base_nobody_books_makes_a_guarantee_or_says_what_a_release_
     found = {name: list(reaches_in(tree)) for name, tree in trees() if name not in BASE}
     # An explanation says what a budget would promise, before anything is spent.
     assert {name: what for name, what in found.items() if what} == {
-        "privacy/accounting/explain.py": ["Guarantee"]
+        "privacy/accounting/planning.py": ["Guarantee"]
     }
 
 

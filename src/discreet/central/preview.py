@@ -25,8 +25,8 @@ from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.stop_words import language_shares
 from discreet.errors import CorpusWarning, Parameter, ParameterError, Part, Proposal
-from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.planning import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import large_delta, plural

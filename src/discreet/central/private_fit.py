@@ -34,7 +34,7 @@ from discreet.corpus.counting import refuse_texts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in
 from discreet.lda._fold_in import log_likelihood
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.bound import Bound
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism

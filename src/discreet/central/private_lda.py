@@ -31,8 +31,8 @@ from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream

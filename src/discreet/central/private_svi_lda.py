@@ -64,7 +64,7 @@ from discreet.engines import Engine
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.theta import exp_digamma_into
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import BITS, GaussianMechanism

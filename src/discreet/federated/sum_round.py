@@ -66,7 +66,7 @@ from discreet.federated.state import VECTOR, State, terms_bytes
 from discreet.lda.moments.estimates import SHARES, moments_of_sums
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.mechanism import BITS, SharedGaussian, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 

@@ -9,9 +9,8 @@ from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
-    from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
     from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
-    from discreet.privacy.accounting.explain import explain_budget
+    from discreet.privacy.accounting.planning import epsilon_for, explain_budget, noise_multiplier_for
     from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.battery.battery import check_private_estimator
     from discreet.privacy.bound import Bound, BoundedSum
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
     from discreet.privacy.units import Guarantee
 
 _HOMES = {
-    "discreet.privacy.accounting.calibration": ("epsilon_for", "noise_multiplier_for"),
+    "discreet.privacy.accounting.planning": ("epsilon_for", "explain_budget", "noise_multiplier_for"),
     "discreet.privacy.accounting.curves": ("gdp_epsilon", "gdp_mu"),
     "discreet.privacy.accounting.events": ("events",),
-    "discreet.privacy.accounting.explain": ("explain_budget",),
     "discreet.privacy.accounting.totals": ("composed_epsilon",),
     "discreet.privacy.battery.battery": ("check_private_estimator",),
     "discreet.privacy.bound": ("Bound", "BoundedSum"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet._base.validate import is_number
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.planning import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.details import DETAILS, details, is_detail
 from discreet.release.files import clean

@@ -43,7 +43,7 @@ from discreet._base.display import document, facts_html, table_html
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.planning import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release import details
 from discreet.release.files import clean

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from discreet._base.validate import is_whole
 from discreet.central.forecast import share_of_text
-from discreet.privacy.accounting.explain import attack_risk_of, found_at_most
+from discreet.privacy.accounting.planning import attack_risk_of, found_at_most
 from discreet.privacy.units import plural, round_up
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, Promised

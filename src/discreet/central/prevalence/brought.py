@@ -22,7 +22,7 @@ from discreet.central.prevalence.labelled import contribution_bound
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.errors import CorpusError, Parameter, ParameterError
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
 from discreet.release.prevalence import PrevalenceRelease

@@ -58,7 +58,7 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream

@@ -185,7 +185,7 @@ from discreet.central.vocabulary.units import (
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.vocabulary import Coverage
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, noise_of_share

@@ -71,8 +71,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._base.arrays import as_numbers
 from discreet._base.validate import check, number
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.curves import zcdp_epsilon
+from discreet.privacy.accounting.planning import solve
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.row_sums import OneCellBound
 from discreet.privacy.units import check_delta
@@ -257,7 +257,7 @@ def table_mechanism(noise: str, epsilon_noise: float, delta: float) -> Mechanism
     """
     if noise == "laplace":
         return LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
-    from discreet.privacy.accounting.calibration import noise_multiplier_for
+    from discreet.privacy.accounting.planning import noise_multiplier_for
 
     return GaussianMechanism(OneCellBound("l2"), noise_multiplier_for(epsilon_noise, delta))
 
