@@ -8,7 +8,7 @@ import pytest
 
 from discreet.cli.app import run
 from discreet.corpus import Corpus
-from discreet.corpus.stop_words import language_shares
+from discreet.corpus.languages import language_shares
 
 GERMAN = "die und der nicht ist ein ich das mit es auf Zimmer Essen Schwester Warten".split()
 ENGLISH = "ward bed nurse storm coast law".split()

@@ -6,7 +6,7 @@ import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
 from discreet.cli.app import run
-from discreet.corpus import Tokenizer, letters, read_corpus, read_into_shards
+from discreet.corpus import Tokenizer, languages, read_corpus, read_into_shards
 from discreet.errors import CorpusError, ParameterError
 
 CHINESE = ["今天天气很好，我们一起去公园散步。", "病人昨天晚上睡不着觉，因为病房里太吵了。"]
@@ -120,7 +120,7 @@ def test_no_single_text_of_many_decides_however_long(monkeypatch):
         ledger = Ledger(epsilon=2.0, delta=1e-6)
     assert Corpus.from_texts([*english, one]).n_words > 5
     # Planted mistake: the first such text decides.
-    monkeypatch.setattr(letters, "_SHARE_OF_TEXTS", 0.0)
+    monkeypatch.setattr(languages, "_SHARE_OF_TEXTS", 0.0)
     with pytest.raises(CorpusError):
         Corpus.from_texts([*english, one])
 
@@ -129,7 +129,7 @@ def test_no_single_text_of_many_decides_however_long(monkeypatch):
 def test_one_text_matters_only_where_half_of_those_looked_at_are_of_the_kind(n_unbroken, refused):
     many = [CHINESE[0]] * n_unbroken + ["The patient slept badly"] * (1000 - n_unbroken)
     for further in ([], [CHINESE[1]] * 3000):  # which are not looked at: a look and the count say the same
-        breaks = letters.Breaks()
+        breaks = languages.Breaks()
         for text in ["", *many, *further]:
             breaks.see(text)
         if refused:

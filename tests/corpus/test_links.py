@@ -8,7 +8,7 @@ import pytest
 from discreet import Corpus, fit_topics
 from discreet.cli.app import run
 from discreet.corpus import Tokenizer, read_corpus, tokenizer_like
-from discreet.corpus import letters as links
+from discreet.corpus import languages as links
 from discreet.errors import ParameterError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
 from discreet.corpus import Tokenizer, read_corpus, write_shards
-from discreet.corpus.stop_words import english_stop_words
+from discreet.corpus.languages import english_stop_words
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
 LISTS = {"german": ["und", "der", "über"], "spanish": ["de", "la", "el"]}
@@ -89,7 +89,7 @@ def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path):
 
 
 def test_the_library_has_a_list_for_each_language_that_we_name():
-    from discreet.corpus.stop_words import LANGUAGES
+    from discreet.corpus.languages import LANGUAGES
 
     for language in LANGUAGES.values():
         assert len(Tokenizer(stop_words=language).stop_words) > 20, language

@@ -10,8 +10,7 @@ from tests.naive import corpus as naive
 
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus import tokenizer as module
-from discreet.corpus.letters import lower_text
-from discreet.corpus.stop_words import english_stop_words
+from discreet.corpus.languages import english_stop_words, lower_text
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import ParameterError
 

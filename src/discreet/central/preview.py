@@ -23,7 +23,7 @@ from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weig
 from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
 from discreet.corpus import Corpus
-from discreet.corpus.stop_words import language_shares
+from discreet.corpus.languages import language_shares
 from discreet.errors import CorpusWarning, Parameter, ParameterError, Part, Proposal
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import solve

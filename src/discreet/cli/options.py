@@ -417,6 +417,6 @@ def _several(given: list[str]) -> Any:
 
 
 def _is_file(entry: str) -> bool:
-    from discreet.corpus.stop_words import LANGUAGES
+    from discreet.corpus.languages import LANGUAGES
 
     return entry not in LANGUAGES.values() and entry not in ("auto", "none") and Path(entry).is_file()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, inside_its_shape
 from discreet._base.validate import first_few
-from discreet.corpus.letters import Breaks
+from discreet.corpus.languages import Breaks
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
 

@@ -40,8 +40,11 @@ from hashlib import sha256
 from typing import Any
 
 from discreet._base.validate import shown, with_article
-from discreet.corpus.letters import (
+from discreet.corpus.languages import (
+    LANGUAGES,
+    collect_stop_words,
     composed,
+    language_names,
     lower_text,
     lower_words,
     refuse_unbroken_languages,
@@ -49,7 +52,6 @@ from discreet.corpus.letters import (
     takes_links,
     without_links,
 )
-from discreet.corpus.stop_words import LANGUAGES, collect_stop_words, language_names
 from discreet.corpus.vocabulary import load_vocabulary
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
@@ -73,7 +75,7 @@ class Tokenizer:
     ----------
     token_pattern : str, default ``r"(?u)\b\w\w+\b"``
         Regular expression of one token. With one capturing group, the group is the token. The default takes combining
-        marks to the letters before them (see :mod:`discreet.corpus.letters`), so that words of Hindi stay whole.
+        marks to the letters before them (see :mod:`discreet.corpus.languages`), so that words of Hindi stay whole.
     lowercase : bool, default True
         Lower-case the text first.
     stop_words : None, str, path, or iterable of str or of these
@@ -98,7 +100,7 @@ class Tokenizer:
     keep_links : bool, optional
         Count what stands in addresses of pages and of mail, in handles (``@name``) and in HTML entities (``&amp;``). By
         default they are left out, unless ``token_pattern`` was made to find them, as ``\\S+`` was; see
-        :mod:`discreet.corpus.letters`.
+        :mod:`discreet.corpus.languages`.
 
     Raises
     ------

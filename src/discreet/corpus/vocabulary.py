@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, SupportsIndex
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, kind_of
 from discreet.corpus.files import open_source, read_lines
-from discreet.corpus.letters import is_run_of_one_class
+from discreet.corpus.languages import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
 #: A path of a file with one word a line, or the words themselves.

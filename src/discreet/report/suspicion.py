@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.corpus.stop_words import LANGUAGES
+from discreet.corpus.languages import LANGUAGES
 from discreet.corpus.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.release import Release

@@ -35,7 +35,7 @@ from discreet._base.threads import pieces, share_out
 from discreet._base.validate import collect, kind_of
 from discreet.corpus import Corpus, Tokenizer, load_vocabulary
 from discreet.corpus.counting import count_texts
-from discreet.corpus.letters import Breaks
+from discreet.corpus.languages import Breaks
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
@@ -164,7 +164,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     """Say which settings that are about texts were given with counts, on which they would have no effect.
 
     Of texts that are held, some are looked at, whether there are blanks between words: see
-    :mod:`discreet.corpus.letters`, which says what that tells.
+    :mod:`discreet.corpus.languages`, which says what that tells.
     """
     if not isinstance(X, Corpus | ShardedCorpus):
         return collect(lambda: _look(X)) if _by_default(settings) and isinstance(X, Collection) else []

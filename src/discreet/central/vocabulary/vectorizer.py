@@ -3,7 +3,7 @@ r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under d
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
 chooses the words with one of three methods (:mod:`discreet.central.vocabulary.methods`, with their guarantees) and
 books what that costs *before* it counts the texts (a list is looked at before, whether there are blanks between words:
-:mod:`discreet.corpus.letters`); ``transform`` counts. Counts are exact, and as private as the texts: released are the
+:mod:`discreet.corpus.languages`); ``transform`` counts. Counts are exact, and as private as the texts: released are the
 words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
