@@ -413,6 +413,18 @@ def word_vectors_results(bench):
     with_vectors(bench, 0.5, "PrivateLDA")
 
 
+@makes("word_vectors/wrong.csv", corpus="kos", epsilon="1.0", algorithm="none", seed="0")
+def wrong_vectors(bench):
+    with_vectors(bench, 1.0, "none")
+
+
+@makes("floor/grid.csv", corpus="pheme", epsilon="0.3", seed="0")
+def grid_of_epsilons(bench):
+    script = bench.script("plenty")
+    bench.without_rows()
+    script.measure(bench.copy, ["pheme"], None, 1)
+
+
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
 def word_lists(bench):
     bench.without_rows()

@@ -1,7 +1,8 @@
 """What public word vectors add to private topics: every corpus, epsilon and algorithm.
 
     python experiments/word_vectors/run.py measure results.csv     # hours on one thread for all
-    python experiments/word_vectors/run.py wrong wrong.csv         # vectors that know nothing of the texts
+    python experiments/word_vectors/run.py wrong wrong.csv         # vectors that know nothing of the texts, or half
+    python experiments/word_vectors/run.py wrong wrong.csv --corpora pheme --kinds none random --seeds 12
     python experiments/word_vectors/run.py tables results.csv      # Markdown
     python experiments/word_vectors/run.py picture results.csv     # perplexity.png
 
@@ -136,7 +137,7 @@ def measure(path, corpora, seeds, algorithms, again):
         print(corpus, "done", flush=True)
 
 
-def wrong(path, corpora, epsilons, seeds, again):
+def wrong(path, corpora, epsilons, seeds, again, only):
     for corpus in corpora:
         split = load(corpus, 2000)
         right = match_vectors(VECTORS, split.vocabulary).vectors
@@ -156,7 +157,7 @@ def wrong(path, corpora, epsilons, seeds, again):
         for epsilon in epsilons:
             for seed in range(seeds):
                 for kind, vectors in kinds.items():
-                    if lines.wanted(epsilon, kind, seed):
+                    if (not only or kind in only) and lines.wanted(epsilon, kind, seed):
                         lines.add(epsilon, kind, seed, fit(split, epsilon, seed, vectors).components_)
         print(corpus, "done", flush=True)
 
@@ -246,6 +247,7 @@ def main():
     parser.add_argument("--corpora", nargs="+")
     parser.add_argument("--algorithms", nargs="+", choices=list(dict.fromkeys(PRIVATE + LIMITS)))
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 4.0], help="of wrong vectors")
+    parser.add_argument("--kinds", nargs="+", help="of wrong vectors; without: all")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--again", action="store_true", help="measure lines that stand, too")
     given = parser.parse_args()
@@ -253,7 +255,8 @@ def main():
         algorithms = given.algorithms or PRIVATE + LIMITS
         measure(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds, algorithms, given.again)
     elif given.task == "wrong":
-        wrong(given.file, given.corpora or WRONG_ON, given.epsilons, given.seeds, given.again)
+        corpora = given.corpora or WRONG_ON
+        wrong(given.file, corpora, given.epsilons, given.seeds, given.again, given.kinds)
     else:
         (tables if given.task == "tables" else picture)(given.file)
 
