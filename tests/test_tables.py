@@ -860,6 +860,21 @@ def test_word_vectors(after):
     check(cells)
 
 
+def test_wrong_word_vectors():
+    results, cells = csv("word_vectors/wrong"), []
+    head, *rows = table("research/word-vectors", "wrong.csv`")
+    for corpus, *shown in rows:
+        for title, cell in zip(head[1:], shown, strict=True):
+            kind = {"no vectors": "none"}.get(title, title)
+            values = tuple(
+                one(results, "perplexity", corpus=corpus, algorithm=kind, epsilon=level)
+                for level in (1.0, 4.0)
+            )
+            cells.append((f"{corpus}, {title}", cell, values))
+    assert len(cells) == 10
+    check(cells)
+
+
 def test_where_word_vectors_help():
     """What the page says of n mu, of strong signals and of short messages."""
     results = csv("word_vectors/results")
