@@ -875,6 +875,17 @@ def test_wrong_word_vectors():
     check(cells)
 
 
+def test_whether_a_larger_epsilon_is_better():
+    found = csv("floor/grid").groupby(["corpus", "epsilon"]).perplexity.mean().unstack("corpus")
+    rises = 100 * (found / found.cummin() - 1).max()
+    _, *rows = table("research/forecast", "grid.csv --grid`")
+    assert {corpus for corpus, *_ in rows} == set(found)
+    assert len(found) == 30
+    for corpus, *shown in rows:
+        level = found[corpus]
+        assert shown == [f"{level.iloc[0]:.0f}", f"{level.iloc[-1]:.0f}", f"{rises[corpus]:.1f} %"]
+
+
 def test_where_word_vectors_help():
     """What the page says of n mu, of strong signals and of short messages."""
     results = csv("word_vectors/results")
