@@ -178,7 +178,7 @@ def test_counts_are_streamed_with_the_files_beside_them(run, files, monkeypatch)
         (["convert", "one.jsonl", "two.jsonl", "x.npz"], "--shard-documents 100000"),
         (
             ["convert", "one.jsonl", "s", "--shard-documents", "9", "--read", "sheet=a"],
-            "--read sheet= cannot be",
+            "--read sheet=: cannot be",
         ),
         (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
         (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
