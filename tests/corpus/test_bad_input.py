@@ -331,7 +331,7 @@ def test_parquet_faults(tmp_path):
     pq.write_table(pa.table({"text": ["words", None, "x"], "who": ["a", "b", None]}), path)
     with pytest.raises(CorpusError, match="its fields are 'text', 'who'"):
         read_corpus(path, text="body")
-    with pytest.raises(CorpusError, match=r"2 problems: row 1: field 'text'.*row 2: field 'who'"):
+    with pytest.raises(CorpusError, match=r"2 problems: row 2: field 'text'.*row 3: field 'who'"):
         read_corpus(path, person="who")
     path.write_bytes(path.read_bytes()[:-30] + b"PAR1")
     with pytest.raises(CorpusError, match=r"not a Parquet file|damaged"):
