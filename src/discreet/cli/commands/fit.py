@@ -417,7 +417,7 @@ def _words(documents: "discreet.corpus.Corpus", vocabulary: Path | None, setting
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
     said = f"Words: chosen privately from {source}, with {settings.get('vocabulary_share', 0.25):g} of epsilon{flag}."
-    return f"{said} Where they are fewer than two a topic, it stops there, and keeps the rest; see `discreet check`."
+    return f"{said} Where they are fewer than two a topic, it stops there; see `discreet check`."
 
 
 def _open_ledger(
