@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from discreet import BudgetExceeded, Ledger, ParameterError, PrivacyError, fit_topics
+from discreet import BudgetExceeded, Corpus, Ledger, ParameterError, PrivacyError, fit_topics
+from discreet.corpus import write_shards
 from discreet.errors import CorpusWarning
 from discreet.privacy.accounting import events
 
@@ -73,6 +74,29 @@ def test_faults_in_a_list_of_texts_cost_nothing():
     with pytest.raises(ValueError, match="str"):
         fit([*TEXTS, 5], ledger=ledger)
     assert not ledger.entries
+
+
+def test_a_run_whose_topics_another_run_paid_for_says_that_its_words_are_booked():
+    ledger = Ledger(1.05)
+
+    def another(stage, done, total):
+        if stage == "choosing words" and len(ledger.entries) == 1:
+            ledger.reserve(events.gaussian(6.0), "another run")
+
+    with pytest.raises(BudgetExceeded, match="'topics") as caught:
+        fit(epsilon=1.0, ledger=ledger, callback=another)
+    assert [entry.purpose.split()[0] for entry in ledger.entries] == ["vocabulary", "another"]
+    assert "Nothing was booked" not in str(caught.value)
+    assert str(caught.value).endswith("The words stay booked, at epsilon = 0.25.")
+    assert ledger.spent().epsilon <= 1.05
+
+
+def test_a_run_that_stops_after_its_words_leaves_nothing_beside_its_shards(tmp_path):
+    shards = write_shards(Corpus.from_texts(TEXTS), tmp_path / "shards")
+    with pytest.raises(ParameterError, match="6 words cannot tell 4 topics apart") as caught:
+        fit(shards, n_topics=4)
+    assert caught.tb is not None  # which holds the frames, so that nothing is collected
+    assert [each.name for each in tmp_path.iterdir()] == ["shards"]
 
 
 def test_a_ledger_grants_the_first_of_two_bookings_only_where_the_second_fits():

@@ -114,7 +114,7 @@ def test_a_refusal_changes_nothing_and_says_what_to_do():
     assert ledger.to_json() == before
     message = str(refused.value)
     assert "'more topics'" in message
-    assert "Nothing was booked" in message
+    assert "This was not booked" in message
     assert "What is left is epsilon = " in message
     shown = float(message.split("at most ")[1].rstrip("."))
     assert 0.99 * ledger.remaining().epsilon < shown <= ledger.remaining().epsilon
@@ -252,7 +252,7 @@ def test_a_plan_is_booked_whole_or_not_at_all(tmp_path):
     ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
     with pytest.raises(BudgetExceeded, match=r"'words' \(.*\) and 'topics' \(.*\)") as refused:
         ledger.plan([(WORDS, "words"), (release_of(1), "topics")])
-    assert "Nothing was booked" in str(refused.value)
+    assert "This was not booked" in str(refused.value)
     for parts, match in (([], "at least one"), ([(release_of(0.1), "a"), (release_of(0.1), " ")], "purpose")):
         with pytest.raises(PrivacyError, match=match):
             ledger.plan(parts)

@@ -70,7 +70,7 @@ def test_a_month_whose_budget_is_spent_is_refused_and_another_is_not():
     ledger.reserve_part(event, "shares", touched=["2024-01", "2024-02"], **DIVISION)
     before = ledger.entries
     for touched in (["2024-02"], ["2024-02", "2024-03"]):
-        with pytest.raises(BudgetExceeded, match="Nothing was booked"):
+        with pytest.raises(BudgetExceeded, match="This was not booked"):
             ledger.reserve_part(event, "shares", touched=touched, **DIVISION)
     with pytest.raises(BudgetExceeded):
         ledger.reserve(event, "topics")

@@ -2,7 +2,7 @@ r"""The whole way from private texts to a release, in one call, on one budget: w
 
 Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, the shares of
 topics in groups what their estimator says, and the topics the largest epsilon with which all together cost what was
-asked for. All are booked before a text is told to anybody: words first, and where these show that the topics cannot be
+asked for. Each is booked before its sums are made: words first, and where these show that the topics cannot be
 learned, nothing else; with shares or sampled training, whose costs add up worse one by one, all at once.
 """
 
@@ -36,10 +36,11 @@ from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import BudgetExceeded, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import check_unit_name
+from discreet.privacy.units import check_unit_name, round_up
 from discreet.release.private_estimator import (
+    Booking,
     PrivateEstimator,
     book_together,
     faults_of_call,
@@ -125,7 +126,8 @@ def fit_topics(
     Parameters
     ----------
     texts_or_corpus : iterable of str, path, data frame, Corpus or ShardedCorpus
-        Texts are read once; a list before anything is booked, so that faults in it cost nothing. A path is that of any
+        Texts are read once; those of a file, a frame or a list before anything is booked, so that faults in them cost
+        nothing; an iterator, and a list beside a public ``vocabulary``, after. A path is that of any
         file or folder that :func:`~discreet.corpus.read_corpus` reads; a frame is one of pandas, polars or
         pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were chosen privately before, is used as
         it is.
@@ -187,22 +189,24 @@ def fit_topics(
         Before anything is booked, naming all parameters that are out of range. Once words are chosen, where they are
         none or cannot tell the topics apart: says what was spent, which is what the words cost.
     BudgetExceeded
-        Where the ledger has less left. Nothing is booked.
+        Where the ledger has less left. Nothing is booked, except the words where somebody else's booking took what was
+        left for the topics while words were chosen: the message says so.
     CorpusError
-        Where the texts are not what was expected. Nothing is booked, unless they come from an iterator: then the cost
-        stays booked.
+        Where the texts are not what was expected. Nothing is booked, unless they come from an iterator, or in a list
+        beside a public ``vocabulary``: then the cost stays booked.
 
     Warns
     -----
     CorpusWarning
         Before anything is booked, of texts that are held: they are in another language than the stop words, or the
-        topics cannot be learned from so few. It is exact, so as private as they are.
-        ``warnings.simplefilter("error", CorpusWarning)`` stops there.
+        topics cannot be learned from so few. It is exact, so for you alone: neither log nor publish it, nor whether a
+        run stopped on it.
 
     Notes
     -----
     *Guarantee*: words and topics together satisfy (epsilon, delta)-differential privacy for adding or removing one
-    unit; if the ledger was shared, the release states the cost of everything booked on it.
+    unit; if the ledger was shared, the release states the cost of everything booked on it. Each cost is booked before
+    the sums that it pays for are made. No promise covers a ``CorpusWarning``, which is no release.
 
     Examples
     --------
@@ -296,16 +300,19 @@ def fit_topics(
         counts: Any = texts_or_corpus
         if chosen:
             counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
-            if in_turn:
-                refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
-                booked += book_together(book, topics)
-            public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
             counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
-        release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
-        if prevalence is not None:
-            shares_booked(prevalence, booked[-1], release, counts, by, persons)
-        drop_for_now(counts)
+        try:
+            if in_turn:
+                refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
+                booked += _book_after(words, topics, book)
+            if chosen:
+                public = read_public(topics, counts.vocabulary, booked=True)
+            release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
+            if prevalence is not None:
+                shares_booked(prevalence, booked[-1], release, counts, by, persons)
+        finally:
+            drop_for_now(counts)
     return release
 
 
@@ -401,6 +408,18 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
             " would find only those: leave it out, or give the texts.",
         )
     ]
+
+
+def _book_after(words: PrivateEstimator, topics: PrivateTopicModel, book: Ledger) -> list[Booking]:
+    """Book topics after their words, which stay booked where somebody else booked in between."""
+    try:
+        return book_together(book, topics)
+    except BudgetExceeded as fault:
+        raise BudgetExceeded(
+            *fault.args,
+            " The topics fitted when the words were booked, but something else was booked since. The words stay "
+            f"booked, at epsilon = {round_up(words.epsilon)}.",
+        ) from None
 
 
 def _events_at(

@@ -281,7 +281,7 @@ def fit_booked(
     public: Any,
     words: GivenWords | None = None,
 ) -> Release:
-    """Fit a model whose cost was booked before X was counted; its words are those that X carries, or those given."""
+    """Fit a model whose cost is booked; its words are those that X carries, or those given."""
     if words is None:
         words, faults = take_words(model, X, None, False)
         refuse(faults)

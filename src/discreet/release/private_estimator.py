@@ -274,7 +274,7 @@ class PlannedEstimator(Checked, BaseEstimator, ABC):
 
 
 class PrivateEstimator(PlannedEstimator):
-    """Base of estimators that book their cost on a ledger before they look at data.
+    """Base of estimators that book their cost on a ledger before they compute what they release.
 
     A subclass has the parameters below, rules for its others (``_constraints``), and says what a fit would do
     (``_plan``) and what the ledger is told it is for (``_purpose``).
@@ -330,13 +330,14 @@ class PrivateEstimator(PlannedEstimator):
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
         return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
 
-    def _notice(self, booking: Booking, counts: Any) -> None:
+    def _notice(self, booking: Booking, counts: Any, *, later: bool = False) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
 
-        ``counts`` is None where their columns say on which ledger they were chosen: the text is known there.
+        ``counts`` is None where their columns say on which ledger they were chosen: the text is known there. ``later``:
+        what follows on the ledger will warn of both.
         """
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
-            notice_fit(counts, booking.ledger)
+            (remember_text if later else notice_fit)(counts, booking.ledger)
 
     def _notice_delta(self, made: NumbersRelease) -> None:
         """Warn where the released number of units tells that delta promises hardly anything."""

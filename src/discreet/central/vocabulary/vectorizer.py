@@ -360,7 +360,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             return None
         return self._fit_booked(self._book(X), X, persons)
 
-    def _fit_booked(self, booking: Booking, X: Any, persons: Any) -> Documents | None:
+    def _fit_booked(
+        self, booking: Booking, X: Any, persons: Any, *, then_topics: bool = False
+    ) -> Documents | None:
         """Do what was planned and booked. From here on X is read; shards are not returned."""
         method: Any = booking.plan.how
         stream = SecureStream(self.random_state).spawn("vocabulary")
@@ -374,7 +376,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
             n_threads = count_threads(self.n_jobs)
             units = rank_words(read.counts, people, order, n_threads=n_threads)
-        self._notice(booking, X if read is None else read.counts)
+        self._notice(booking, X if read is None else read.counts, later=then_topics)
         with telling(self.callback, "choosing words"):
             choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
         words, weights = _released(choice, found, self.max_words)
@@ -424,7 +426,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
 def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, persons: Any) -> Any:
     """Choose and count words where the cost was booked together with others'."""
-    read = vectorizer._fit_booked(booking, X, persons)  # pyright: ignore[reportPrivateUsage]
+    read = vectorizer._fit_booked(booking, X, persons, then_topics=True)  # pyright: ignore[reportPrivateUsage]
     if read is None:
         return _transform_for_now(vectorizer, X)
     return vectorizer._chosen(read, vectorizer.word_origin_)  # pyright: ignore[reportPrivateUsage]

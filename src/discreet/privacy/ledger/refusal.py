@@ -59,7 +59,7 @@ def refusal(standing: Standing, asked: Asked) -> list[Part]:
         total = "above any epsilon at this delta, because failures take more of it than there is"
     return [
         f"the budget of epsilon = {epsilon:g} at delta = {delta:g} does not cover {said}: with it, the total of "
-        f"{bookings} is {total}. Nothing was booked. ",
+        f"{bookings} is {total}. This was not booked. ",
         *(
             [f"What is left is epsilon = {left:.3g} at this delta for one Gaussian release; ", *advice]
             if left > 0
