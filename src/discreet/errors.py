@@ -89,7 +89,7 @@ class PrivacyError(DiscreetError):
 
 
 class BudgetExceeded(PrivacyError):  # noqa: N818  (a name other code relies on)
-    """A ledger has less left than was asked for. Nothing was read, nothing was spent."""
+    """A ledger has less left than was asked for, and nothing of that was booked."""
 
 
 class CorpusError(DiscreetError):
@@ -105,9 +105,9 @@ class ReleaseError(DiscreetError):
 
 
 class CorpusWarning(UserWarning):
-    """What whoever holds the texts should know before anything is spent on them. Private: it tells of the exact texts.
+    """What whoever holds the texts should know before anything is spent on them.
 
-    ``warnings.simplefilter("error", CorpusWarning)`` stops there.
+    It is exact, so no promise covers it: neither its text nor whether a run stopped on it may be logged or published.
     """
 
 

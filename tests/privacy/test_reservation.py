@@ -87,7 +87,7 @@ def test_sampled_rounds_are_counted(booked, at_once):
     reservation = Reservation(events.composed(sampled, booked), "rounds", **UNIT)
     for _ in range(booked // at_once):
         reservation.use(events.composed(sampled, at_once), **UNIT)
-    with pytest.raises(PrivacyError, match="before the data are read"):
+    with pytest.raises(PrivacyError, match="before its sum is made"):
         reservation.use(events.composed(sampled, at_once), **UNIT)
     for _ in range(booked % at_once):
         reservation.use(sampled, **UNIT)

@@ -1,4 +1,4 @@
-r"""The gate: a bounded sum, plus exact noise, against a reservation made before the data were read.
+r"""The gate: a bounded sum, plus exact noise, against a reservation made before the sum.
 
 A mechanism takes a :class:`~discreet.privacy.bound.BoundedSum` (which knows its own sensitivity), never a
 number somebody typed, and it makes its event from its own parameters, so that the noise drawn and the noise
@@ -75,7 +75,7 @@ def _check_release(
         )
     if not isinstance(reservation, Reservation):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PrivacyError(
-            f"reservation must be what ledger.reserve(mechanism.event(), purpose) returned before the data were read, "
+            f"reservation must be what ledger.reserve(mechanism.event(), purpose) returned before the sum was made, "
             f"but is {kind_of(reservation)}."
         )
     check_stream(stream)
@@ -139,7 +139,7 @@ class GaussianMechanism:
         stream : SecureStream
             Source of the noise; never use one stream for two releases (spawn children).
         reservation : Reservation
-            What the ledger set aside before the data were read.
+            What the ledger set aside before the sum was made.
         n_jobs : int, optional
             Threads for the noise; the result does not depend on it.
 

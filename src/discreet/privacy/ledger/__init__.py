@@ -1,1 +1,1 @@
-"""The ledger: a budget for one corpus, booked before the data are read, in memory or in a file."""
+"""The ledger: a budget for one corpus, booked before the sums are made, in memory or in a file."""

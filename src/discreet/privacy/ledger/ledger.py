@@ -1,4 +1,4 @@
-r"""The ledger: what was promised in all, and what was spent of it. Booked before the data are read.
+r"""The ledger: what was promised in all, and what was spent of it. Booked before the sums are made.
 
 ``reserve`` adds an event to the list if the budget (epsilon, delta) still covers all, and raises
 :class:`~discreet.errors.BudgetExceeded` otherwise, with nothing changed. It returns a :class:`Reservation`; mechanisms
@@ -182,7 +182,7 @@ class Ledger(NeverCopied):
         at_epsilon: Callable[[float], "Event"] | None = None,
         once: str | None = None,
     ) -> Reservation:
-        """Book an event, before the data it will be computed from are read.
+        """Book an event, before the sum that it pays for is made.
 
         Whatever earlier releases showed may decide what is booked next, its kind too.
 
@@ -217,7 +217,7 @@ class Ledger(NeverCopied):
         at_epsilon: "EventsAt | None" = None,
         then: Sequence[tuple["Event", str]] = (),
     ) -> list[Reservation]:
-        """Book several events at once, priced together, before any of their data are read.
+        """Book several events at once, priced together, before the sums that they pay for are made.
 
         What is known beforehand is best booked so: words and then topics, all rounds of a training. The parts are
         booked all or none, composed exactly like one event, and each is drawn on by itself, in any order.
@@ -230,7 +230,7 @@ class Ledger(NeverCopied):
             The events of all parts, and of what comes ``then``, at another epsilon in all, for a refusal.
         then : sequence of (event, purpose)
             What is to be booked next, and must fit after the parts; it is not booked. What the parts show may decide
-            that it never will be.
+            that it never will be, and somebody else's booking may take its place.
 
         Returns
         -------

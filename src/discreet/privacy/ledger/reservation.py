@@ -179,11 +179,11 @@ class Reservation:
         if once:
             return (
                 f"the reservation for {self.purpose!r} has been used, and what is left of it does not cover "
-                f"{events.in_words(event)}: reserve each release, before the data are read."
+                f"{events.in_words(event)}: reserve each release, before its sum is made."
             )
         return (
             f"the reservation for {self.purpose!r} does not cover {events.in_words(event)}, for it is of "
-            f"{events.in_words(self.event)}: reserve what will be released, before the data are read."
+            f"{events.in_words(self.event)}: reserve what will be released, before its sum is made."
         )
 
     @property
