@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
-from discreet.cli.app import _in_options
+from discreet.cli.app import as_option
 from discreet.errors import BudgetExceeded
 
 TEXTS = ["the senate passed a law", "a storm hit the coast"] * 400
@@ -25,7 +25,7 @@ def test_words_and_topics_together_name_an_epsilon_that_fits_and_is_the_most():
     error = refused(lambda: fit_topics(TEXTS, epsilon=1.5, ledger=ledger, **EASY))
     found = float(re.search(r"epsilon=([\d.]+)\)", str(error))[1])
     assert 0.1 < found < 1.5
-    assert f"--epsilon {found})." in _in_options(error, "fit")
+    assert f"--epsilon {found})." in error.told(as_option("fit"))
     assert "ledger.remaining" not in str(error)
     refused(lambda: fit_topics(TEXTS, epsilon=found * 1.02, ledger=ledger, **EASY))
     assert len(ledger.entries) == 2
