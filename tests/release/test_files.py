@@ -419,6 +419,31 @@ def entry(name, **changes):
     return lambda header: {**header, name: {**header[name], **changes}}
 
 
+def repeats(place):
+    """Return a change of a header's text after which one name comes twice, first with another value."""
+    lie = '{"dtype": "F64", "shape": [1, 1], "data_offsets": [0, 8]}'
+    return {
+        "an array": lambda text: text.replace("{", '{"topic_word": ' + lie + ", ", 1),
+        "the metadata": lambda text: text.replace("{", '{"__metadata__": {}, ', 1),
+        "a shape": lambda text: text.replace('"shape":', '"shape":[1,1],"shape":', 1),
+        "the metadata's key": lambda text: text.replace('"discreet":', '"discreet":"{}","discreet":', 1),
+    }[place]
+
+
+@pytest.mark.parametrize("place", ["an array", "the metadata", "a shape", "the metadata's key"])
+def test_a_name_that_comes_twice_in_the_header_is_refused(folder, place):
+    path = folder / MODEL
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = raw[8 : 8 + length].decode()
+    changed = repeats(place)(header)
+    assert json.loads(changed) == json.loads(header)
+    assert changed != header
+    path.write_bytes(len(changed.encode()).to_bytes(8, "little") + changed.encode() + raw[8 + length :])
+    with pytest.raises(ReleaseError, match="holds a name twice"):
+        Release.load(folder)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -492,8 +517,8 @@ def nested(depth):
         (lambda m: nested(100_000), "JSON that cannot be read"),
         (lambda m: '{"a":' * 100_000 + "1" + "}" * 100_000, "JSON that cannot be read"),
         (lambda m: '{"schema": ' + "9" * 100_000 + "}", "JSON that cannot be read"),
-        (lambda m: '{"schema": "a", "schema": "b"}', "understands releases of schema"),
-        (lambda m: json.dumps(m)[:-1] + ', "schema": "discreet.release/1"}', "does not match its own"),
+        (lambda m: '{"schema": "a", "schema": "b"}', "holds a name twice"),
+        (lambda m: json.dumps(m)[:-1] + ', "schema": "discreet.release/1"}', "holds a name twice"),
         (lambda m: json.dumps({**m, "n_units_noisy": math.nan}), "must be finite"),
         (lambda m: json.dumps({**m, "n_units_noisy": math.inf}), "must be finite"),
         (metadata_with(n_units_noisy=10**400), "n_units_noisy must be finite"),

@@ -427,10 +427,19 @@ def _told(value: Any, limit: int) -> str:
     return printable(str(value))[:limit]
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ReleaseError(f"{MODEL} holds a name twice; {_RESTORE}.")
+    return value
+
+
 def _json(raw: bytes | str) -> dict[str, Any]:
-    """Read an object. A name that comes twice, or a number that is none, is not written the same again, and refused."""
+    """Read an object. A name that comes twice is refused, at any depth: readers differ in which of the two counts."""
     try:
-        value = json.loads(raw)
+        value = json.loads(raw, object_pairs_hook=_once)
+    except ReleaseError:
+        raise
     except (ValueError, RecursionError):
         raise ReleaseError(f"{MODEL} holds JSON that cannot be read; {_RESTORE}.") from None
     if not isinstance(value, dict):
