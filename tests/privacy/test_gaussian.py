@@ -17,6 +17,7 @@ from tests.naive.fake_words import FakeStream
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream, rounded_gaussian
+from discreet.privacy.noise import _draws
 from discreet.privacy.noise import gaussian as module
 from discreet.privacy.noise._exact import Words
 
@@ -360,3 +361,26 @@ def test_against_opendp(scale):
 
     assert goodness.two_samples(sample(scale, n), theirs(scale)) > goodness.ACCEPT_UNSEEDED
     assert goodness.two_samples(sample(scale, n), theirs(scale * 1.1)) < goodness.REJECT
+
+
+SHARED_OUT_WRONGLY = {
+    "nothing is run": lambda work, tasks, n: [],
+    "the last block is left out": lambda work, tasks, n: [work(task) for task in list(tasks)[:-1]],
+    "one block is run for another": lambda work, tasks, n: [work(0) for _ in tasks],
+}
+
+
+@pytest.mark.parametrize("mistake", SHARED_OUT_WRONGLY)
+def test_noise_with_a_block_unwritten_is_not_given_out(mistake, monkeypatch):
+    monkeypatch.setattr(_draws, "share_out", SHARED_OUT_WRONGLY[mistake])
+    with pytest.raises(PrivacyError, match="not drawn in full"):
+        rounded_gaussian(20, 3 * _draws.BLOCK, SecureStream(7))
+
+
+def test_noise_of_a_kernel_that_stops_early_is_not_given_out(monkeypatch):
+    def stops(words, position, out, done, *constants):
+        return len(out) - 1, position, _draws.DONE
+
+    monkeypatch.setattr(module, "_draw", stops)
+    with pytest.raises(PrivacyError, match="not drawn in full"):
+        rounded_gaussian(20, 10, SecureStream(7))

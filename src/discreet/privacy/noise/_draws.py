@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from discreet._base.kernels import kernel
 from discreet._base.threads import count_threads, share_out
 from discreet._base.validate import kind_of
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise._exact import MAX_WORDS, Words, not_random
 from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
@@ -161,6 +161,11 @@ def fill(
     dtype : numpy dtype
     n_jobs : int, optional
         Threads; the result does not depend on it.
+
+    Raises
+    ------
+    PrivacyError
+        Where a block was not filled: noise that is missing would be zeros.
     """
     shape = _shape(size)
     source = check_stream(stream).blocks(purpose)
@@ -168,11 +173,19 @@ def fill(
     n_blocks = -(-len(out) // BLOCK)
     n_threads = min(count_threads(n_jobs), n_blocks)
 
+    filled: dict[int, int] = {}
+
     def work(block: int) -> None:
-        fill_block(out[block * BLOCK : (block + 1) * BLOCK], source, block, fast, exact, words_per_draw)
+        filled[block] = fill_block(
+            out[block * BLOCK : (block + 1) * BLOCK], source, block, fast, exact, words_per_draw
+        )
 
     if n_blocks:
         share_out(work, range(n_blocks), n_threads)
+    if sum(filled.values()) != len(out):
+        raise PrivacyError(
+            "noise was not drawn in full, and is not given out; this is a fault of the library."
+        )
     return out.reshape(shape)
 
 
@@ -185,8 +198,8 @@ def zeros(size: Size, stream: SecureStream, purpose: str) -> NDArray[np.int64]:
 
 def fill_block(
     out: NDArray[Any], source: WordBlocks, block: int, fast: Fast, exact: Exact, words_per_draw: float
-) -> None:
-    """Fill an array of at most :data:`BLOCK` draws from the words of one block."""
+) -> int:
+    """Fill an array of at most :data:`BLOCK` draws from the words of one block; return how many were drawn."""
     done = position = base = 0
     words = source.read(block, 0, 0, int(words_per_draw * len(out) * 1.02) + 256)
     while True:
@@ -194,7 +207,7 @@ def fill_block(
         done, place, status = fast(words, position - base, out, done)
         position = base + place
         if status == DONE:
-            return
+            return done
         if status == UNDECIDED:
             draw = Words(source, block, position)
             out[done] = exact(draw)
