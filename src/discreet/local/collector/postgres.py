@@ -8,8 +8,9 @@ the order of commits, and several collectors may share a database.
 A connection that broke is made anew before the next statement that reads, and the next transaction. The password is
 best given in ``PGPASSWORD`` or a password file: what stands on a command line can be read by others on the machine.
 
-Nothing waits for a database for ever: the server gives statements and locks a time and ends transactions that stand
-still, and the system finds hosts that are gone and networks that swallow packets (keepalives, ``tcp_user_timeout``).
+The server gives statements and locks a time and ends transactions that stand still, and the system finds hosts that are
+gone and networks that swallow packets (keepalives, ``tcp_user_timeout``). A server that is stopped, while its system
+still acknowledges packets, is waited for until it goes on or is gone; whoever sends reports hears 503 meanwhile.
 """
 
 from typing import Any
