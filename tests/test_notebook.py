@@ -108,7 +108,7 @@ def test_tables_become_frames():
     topics = made.to_frame()
     assert list(topics.columns) == ["topic", "name", "share", "words"]
     assert topics["share"].tolist() == sorted(made.topic_weight.tolist(), reverse=True)
-    assert topics["words"].tolist() == [" ".join(made.top_words(10)[topic]) for topic in topics["topic"]]
+    assert topics["words"].tolist() == [" ".join(made.top_words(10)[topic - 1]) for topic in topics["topic"]]
     ledger = Ledger(2.0, 1e-6)
     ledger.reserve(events.gaussian(8.0), "topics")
     assert ledger.to_frame()["purpose"].tolist() == ["topics"]

@@ -35,7 +35,7 @@ def test_a_difference_has_the_names_of_its_groups_and_topics():
 def test_all_groups_against_the_rest_have_a_row_each():
     frame = WARDS.against_rest().to_frame()
     assert frame["group"].tolist() == [group for group in WARDS.groups for _ in range(2)]
-    assert frame["topic"].tolist() == [0, 1] * 3
+    assert frame["topic"].tolist() == [1, 2] * 3
     assert frame["difference"].to_numpy() == pytest.approx(WARDS.against_rest().difference.ravel())
     assert not any(told.startswith("west") for told in WARDS.against_rest().in_words())
 

@@ -204,6 +204,7 @@ def test_the_table_holds_every_topic():
     assert len(table) == 6
     assert list(table.columns)[:3] == ["first", "second", "name"]
     assert table["second"].isna().sum() == 1
+    assert sorted(table["first"]) == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):

@@ -335,6 +335,7 @@ def test_files_are_saved_from_the_page(clear):
     with saved.value.path().open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]
+    assert rows[1][0] == "1"
     assert float(rows[1][4]) == pytest.approx(made.topic_word[0].max(), rel=1e-5)
     assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
     words = {row[3] for row in rows[1:]}

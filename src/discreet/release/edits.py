@@ -12,7 +12,7 @@ Removed words are removed: their number is written down, they are not. The relea
 A reviewer's edits as a plain text file
 =======================================
 One a line, topics by their numbers in the release that was reviewed, counted from 1 as people do and pages show them;
-in Python they are counted from 0.
+arguments in Python count from 0.
 
 ``drop word WORD``, ``rename word OLD = NEW``, ``name topic 3 = NAME``, ``merge topics 2 5``, ``drop topic 7``. Empty
 lines and lines that begin with # say nothing. A word that cannot stand in a line as it is, stands there as in

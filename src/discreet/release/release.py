@@ -51,7 +51,8 @@ STANDARD_DEVIATIONS = 2.0
 def topic_columns(release: Release, n_words: int | None = None) -> dict[str, list[Any]]:
     """Return columns: topic, name, rank, word, probability; where they are told, noise, above_noise, over_all_topics.
 
-    Where a release may not leave (made with a seed, or without privacy), a column ``label`` says so, too.
+    Topics and ranks count from 1. Where a release may not leave (made with a seed, or without privacy), a column
+    ``label`` says so, too.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def topic_columns(release: Release, n_words: int | None = None) -> dict[str, lis
     flat = order.ravel().tolist()
     rows = np.repeat(np.arange(n_topics), shown)
     columns: dict[str, list[Any]] = {
-        "topic": rows.tolist(),
+        "topic": (rows + 1).tolist(),
         "name": [release.topic_names[topic] for topic in rows.tolist()],
         "rank": np.tile(np.arange(1, shown + 1), n_topics).tolist(),
         "word": [release.vocabulary[word] for word in flat],
@@ -295,7 +296,8 @@ class Release(Promised):
         Parameters
         ----------
         n : int, optional
-            Words of each topic. By default one row a topic, from the heaviest: topic, name, share, words.
+            Words of each topic. By default one row a topic, from the heaviest: topic, name, share, words. The column
+            ``topic`` counts from 1, as report and card do: topic 1 is ``topic_word[0]``.
 
         Returns
         -------
@@ -308,7 +310,7 @@ class Release(Promised):
         order = np.arange(len(self.topic_word)) if weight is None else np.argsort(-weight, kind="stable")
         words = self.top_words(10)
         columns: dict[str, list[Any]] = {
-            "topic": order.tolist(),
+            "topic": (order + 1).tolist(),
             "name": [self.topic_names[topic] for topic in order],
             **({} if weight is None else {"share": weight[order].tolist()}),
             "words": [" ".join(words[topic]) for topic in order],

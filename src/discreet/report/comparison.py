@@ -161,12 +161,12 @@ class Comparison:
         return "; ".join(dict.fromkeys(one.determinism for one in (self.a, self.b) if not one.may_leave))
 
     def to_frame(self) -> Any:
-        """Return one row a topic, matched or not, as a frame of pandas, polars or pyarrow."""
+        """Return one row a topic, matched or not, as a frame of pandas, polars or pyarrow; topics count from 1."""
         of_a, of_b = self.names()
         rows: list[tuple[Any, ...]] = [
             (
-                pair.first,
-                pair.second,
+                pair.first + 1,
+                pair.second + 1,
                 of_b[pair.second],
                 *pair[2:7],
                 ", ".join(pair.grew),
@@ -175,11 +175,11 @@ class Comparison:
             for pair in self.pairs
         ]
         rows += [
-            (topic, None, of_a[topic], None, _share(self.a, topic), None, None, True, "", "")
+            (topic + 1, None, of_a[topic], None, _share(self.a, topic), None, None, True, "", "")
             for topic in self.vanished
         ]
         rows += [
-            (None, topic, of_b[topic], None, None, _share(self.b, topic), None, True, "", "")
+            (None, topic + 1, of_b[topic], None, None, _share(self.b, topic), None, True, "", "")
             for topic in self.appeared
         ]
         names = (

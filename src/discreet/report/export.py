@@ -46,7 +46,7 @@ def write_csv(
 ) -> None:
     """Write the words of each topic as a table, the most probable first.
 
-    Columns: ``topic`` (from 0), ``rank`` (from 1), ``word``, ``probability``, and, where the release tells the noise,
+    Columns: ``topic`` and ``rank`` (both from 1), ``word``, ``probability``, and, where the release tells the noise,
     ``noise`` (its standard deviation in this cell) and ``above_noise`` (1 where the probability is more than twice
     that). Numbers have all their digits. One that may not leave has a column ``label``, which says why.
 

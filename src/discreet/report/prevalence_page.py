@@ -227,7 +227,6 @@ def table_csv(release: PrevalenceRelease) -> str:
     Topics count from 1, as on the page.
     """
     columns = release.to_columns()
-    columns["topic"] = [topic + 1 for topic in columns["topic"]]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)

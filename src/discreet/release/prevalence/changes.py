@@ -78,13 +78,13 @@ class Differences(NamedTuple):
         return self._replace(topics=topics, groups=groups, against=against)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row for each difference, as columns."""
+        """Return a row for each difference, as columns; topics count from 1."""
         n_rows, n_topics = np.atleast_2d(self.difference).shape
         numbers = ("difference", "low", "high", "standard_error", "p_value", "certain")
         return {
             "group": [group for group in self.groups for _ in range(n_topics)],
             "against": [self.against] * (n_rows * n_topics),
-            "topic": list(range(n_topics)) * n_rows,
+            "topic": list(range(1, n_topics + 1)) * n_rows,
             "words": list(self.topics) * n_rows,
             **{name: getattr(self, name).ravel().tolist() for name in numbers},
         }
@@ -135,11 +135,11 @@ class Trend(NamedTuple):
     moves: NDArray[np.bool_] | None = None
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row for each group and topic, as columns."""
+        """Return a row for each group and topic, as columns; topics count from 1."""
         n_groups, n_topics = self.level.shape
         return {
             "group": [group for group in self.groups for _ in range(n_topics)],
-            "topic": list(range(n_topics)) * n_groups,
+            "topic": list(range(1, n_topics + 1)) * n_groups,
             "words": list(self.topics) * n_groups,
             **{name: getattr(self, name).ravel().tolist() for name in self._fields[:4]},
         }

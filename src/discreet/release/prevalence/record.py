@@ -286,7 +286,7 @@ class PrevalenceRelease(NumbersRelease):
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.
 
-        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, n_units_error,
+        They are group, topic (its number, from 1), words, share, low, high, standard_error, n_units, n_units_error,
         sampling_error, certain_group and kind; difference, difference_low, difference_high and differs, by
         :meth:`against_rest`, where there are several groups; and label, which says why, where numbers may not leave.
         """
@@ -294,7 +294,7 @@ class PrevalenceRelease(NumbersRelease):
         n_groups, n_topics = found.share.shape
         return {
             "group": [group for group in self.groups for _ in range(n_topics)],
-            "topic": list(range(n_topics)) * n_groups,
+            "topic": list(range(1, n_topics + 1)) * n_groups,
             "words": list(self.topics) * n_groups,
             "share": found.share.ravel().tolist(),
             "low": found.low.ravel().tolist(),

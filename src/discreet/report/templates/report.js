@@ -237,7 +237,7 @@
       return /[",\n\r]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
     };
     const rows = [["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]];
-    data.topics.forEach((topic, number) => topic.words.forEach((word, i) => rows.push([number, topic.name, i + 1, data.words[word],
+    data.topics.forEach((topic, number) => topic.words.forEach((word, i) => rows.push([number + 1, topic.name, i + 1, data.words[word],
       topic.p[i], topic.noise ? topic.noise[i] : "", data.weight ? data.weight[word] : ""])));
     return rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
   }
