@@ -80,6 +80,59 @@ def test_every_parameter_is_documented():
     assert {path: lacking for path, thing in CALLED.items() if (lacking := undocumented(thing))} == {}
 
 
+HEAD = re.compile(r"^([a-z_]\w*(?:, [a-z_]\w*)*) : (.*)$", re.MULTILINE)
+
+
+def wrong(thing: object) -> list[str]:
+    """Return the entries of parameters whose default, or whose type for all of a group, the signature denies."""
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)",
+        inspect.getdoc(thing) or "",
+        re.MULTILINE | re.DOTALL,
+    )
+    known = inspect.signature(thing).parameters
+    found = []
+    for head in HEAD.finditer(section[1]) if section else ():
+        here = [known[name] for name in head[1].split(", ") if name in known]
+        kinds = {str(each.annotation).replace(" | None", "") for each in here}
+        told = re.search(r"default (.*)$", head[2])
+        said = (told[1].split(" and ") if len(here) > 1 else [told[1]]) if told else []
+        values = [eval(text.strip("`"), {"__builtins__": {}}) for text in said]
+        one_type = len(kinds) < 2 or head[2] == "optional" or " or " in head[2]
+        if not one_type or "by default" in head[2] or (told and values != [each.default for each in here]):
+            found.append(head[0])
+    return found
+
+
+def test_defaults_and_types_are_those_of_the_signature():
+    assert {path: lines for path, thing in CALLED.items() if (lines := wrong(thing))} == {}
+
+
+def test_a_wrong_default_and_a_wrong_type_are_found():
+    def one(first: float = 0.5, second: int = 2, third: float = 1e-6, fourth: float = 1.0, fifth: int = 3):
+        """Do.
+
+        Parameters
+        ----------
+        first : float, default 0.1
+            A.
+        second : int, default 2
+            B.
+        third, fourth : float, default 1e-6 and 1.0
+            C.
+        fourth, fifth : float
+            D.
+        third, fourth : float, third 1e-6 by default
+            E.
+        """
+
+    assert wrong(one) == [
+        "first : float, default 0.1",
+        "fourth, fifth : float",
+        "third, fourth : float, third 1e-6 by default",
+    ]
+
+
 def test_what_is_missing_is_found():
     def one(first, second):
         """Do.

@@ -40,7 +40,8 @@ def on_files(files: Any, config: Any) -> Any:
     for page in [page for page in files.documentation_pages() if page.src_uri.startswith("reference/")]:
         for path in ENTRY.findall(page.content_string):
             name, home = path.rpartition(".")[2], page.src_uri.partition("/")[2]
-            text = f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n::: {path}\n\nNext: [its room]({home})\n"
+            room = f"[All of {path.rpartition('.')[0]}]({home})"
+            text = f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n{room}\n\n::: {path}\n\n{room}\n"
             files.append(File.generated(config, f"reference/{path}.md", content=text))
     for path in sorted(wanted):
         files.append(File.generated(config, in_site(path), abs_src_path=str(ROOT / path)))

@@ -1,4 +1,4 @@
-"""For the site: references in docstrings (``:class:`~discreet.Corpus```) become links, or plain code."""
+"""For the site: references in docstrings become links, or plain code, and each parameter has an entry of its own."""
 
 import re
 from typing import Any
@@ -6,10 +6,14 @@ from typing import Any
 import griffe
 
 ROLE = re.compile(r":(class|func|meth|mod|attr|exc|data|math):`(~?)([^`]+)`")
+#: What griffe reads wrongly: it gives all names of a group the type and the default of the first, and takes the first
+#: of some choices for the default where none is named.
+GROUP = re.compile(r"^([a-z_]\w*(?:, [a-z_]\w*)+)(?: : (.+?)(?:, default .*)?)?$((?:\n+ .*)+)", re.MULTILINE)
+CHOICES = re.compile(r"^([a-z_]\w* : )\{([^}]*)\}(, optional)?$", re.MULTILINE)
 
 
 class Roles(griffe.Extension):
-    """Rewrite the roles of every docstring of the package once it is loaded."""
+    """Rewrite every docstring of the package once it is loaded."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Begin at the package itself; what is not public is rewritten, too, and shown nowhere."""
@@ -31,11 +35,20 @@ def visit(member: Any, homes: dict[str, str], seen: set[str]) -> None:
         return
     seen.add(member.path)
     if member.docstring:
+        text = CHOICES.sub(lambda found: found[1] + found[2].replace(", ", " | "), member.docstring.value)
         member.docstring.value = ROLE.sub(
-            lambda found: linked(*found.groups(), homes), member.docstring.value
+            lambda found: linked(*found.groups(), homes), GROUP.sub(one_by_one, text)
         )
     for child in member.members.values():
         visit(child, homes, seen)
+
+
+def one_by_one(group: re.Match[str]) -> str:
+    """Return an entry for each name of a group; defaults, and types not written, come from the signature."""
+    first, *others = group[1].split(", ")
+    kind = f" : {group[2]}" if group[2] else ""
+    told = [f"{name}{kind}\n    With `{first}`, above." for name in others]
+    return "\n".join([f"{first}{kind}{group[3]}", *told])
 
 
 def linked(kind: str, short: str, target: str, homes: dict[str, str]) -> str:

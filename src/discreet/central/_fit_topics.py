@@ -131,13 +131,16 @@ def fit_topics(
         file or folder that :func:`~discreet.corpus.read_corpus` reads; a frame is one of pandas, polars or
         pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were chosen privately before, is used as
         it is.
-    epsilon, delta : float, delta 1e-6 by default
-        Privacy loss of the whole run, and what is allowed beyond exp(epsilon). ``epsilon = inf`` is the
-        non-private twin.
+    epsilon : float
+        Privacy loss of the whole run; ``inf`` is the non-private twin.
+    delta : float, default 1e-6
+        What is allowed beyond exp(epsilon).
     n_topics : int, default 20
         Number of topics, K.
-    text, person : str, optional
-        Of a file or frame: the column that holds the text, by default "text", and the one that says whose it is.
+    text : str, optional
+        Of a file or frame: the column that holds the text, by default "text".
+    person : str, optional
+        Of a file or frame: the column that says whose the text is.
     persons : array-like of shape (n_documents,), optional
         Person of each document, where no column says it; by default those of the corpus.
     privacy_unit : {"document", "person"}, optional
@@ -159,8 +162,9 @@ def fit_topics(
         As for :class:`~discreet.corpus.Tokenizer`; ``tokenizer`` may be one, in place of the others, or a
         callable on one text. ``stop_words="auto"`` is English for texts, and nothing for a Corpus; a Corpus loses the
         columns of stop words that are named, and refuses the others.
-    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, n_jobs, engine, callback
-    allow_unlearnable, allow_large_delta
+    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, allow_unlearnable, allow_large_delta
+        As for :class:`~discreet.PrivateLDA`.
+    n_jobs, engine, callback
         As for :class:`~discreet.PrivateLDA`.
     allow_large_epsilon : bool, default False
         Go on where epsilon is above 20, which promises hardly anything. ``inf`` needs no such word.

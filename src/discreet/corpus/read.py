@@ -73,8 +73,8 @@ def read_corpus(
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
         "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "mtx", "csv-counts".
         By default found from the name.
-    text : str, default "text"
-        Field that holds the text, or a list of tokens, which are counted as they are (raw text).
+    text : str, optional
+        Field that holds the text, or a list of tokens, which are counted as they are (raw text); by default "text".
     person : str, optional
         Field that names whose document it is (raw text): text or whole numbers. Becomes ``persons``, numbered
         in order of first appearance; names are not kept. 7, 7.0 and "7" are one person (see

@@ -88,9 +88,10 @@ class VariationalLDA(TopicEstimator):
         tau_0 and kappa of the stochastic step size (tau_0 + t) ** -kappa.
     total_documents : int, optional
         ``partial_fit``: how many documents there are in all, seen or not. By default those seen so far.
-    max_doc_update_iter, mean_change_tol : int, float, default 100 and 1e-3
-        A document is done after this many iterations, or when the mean absolute change of its Dirichlet
-        parameters is smaller than this.
+    max_doc_update_iter : int, default 100
+        A document is done after this many iterations.
+    mean_change_tol : float, default 1e-3
+        A document is done when the mean absolute change of its Dirichlet parameters is smaller than this.
     init : "auto", "fast", "random" or array of shape (n_topics, n_words), default "auto"
         What topics begin with. "fast": topics found on small batches of the documents, whole counts, for batch updates
         and up to 3,000 topics, else as "random". "random": Dirichlet parameters gamma(100) / 100. "auto": "fast" for

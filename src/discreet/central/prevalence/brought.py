@@ -155,8 +155,10 @@ def share_topics(
         As for :func:`~discreet.fit_topics`.
     topics : Release, mapping or pair
         A release, or what :func:`bring_topics` takes.
-    epsilon, delta : float, delta 1e-6 by default
+    epsilon : float
         What the shares cost. The topics cost nothing.
+    delta : float, default 1e-6
+        What is allowed beyond exp(epsilon).
     by : sequence of length n_documents, optional
         Group of each text; by default all are in one.
     groups : sequence of str, optional

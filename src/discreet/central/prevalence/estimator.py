@@ -181,8 +181,10 @@ class TopicPrevalence(PrivateEstimator):
     group_selection : {"public", "private"}, default "public"
         "private" where the names themselves are not public: those that enough units have are chosen, paid from the
         same epsilon.
-    selection_share, max_groups_per_unit : float and int, default 0.25 and 3
-        Share of epsilon for choosing names, and most names of one person that count for it; a document has one.
+    selection_share : float, default 0.25
+        Share of epsilon for choosing names.
+    max_groups_per_unit : int, default 3
+        Most names of one person that count for choosing; a document has one.
     count_weight : float, default 0.5
         c: how much of the budget says how many units a group has.
     random_state, n_jobs, ledger, callback, engine
