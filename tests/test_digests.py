@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_features__
+from tests.test_api import CLASSES
 from threadpoolctl import threadpool_info
 
 from discreet import (
@@ -270,6 +271,11 @@ def test_projections_tell_another_seed_but_not_another_rounding():
     near = pytest.approx(projections(one[:1]), rel=1e-3, abs=1e-3)
     assert projections([rounded]) == near
     assert projections(one[1:]) != near
+
+
+def test_every_estimator_has_a_digest():
+    called = {"PrivateSVILDA": "DP-SVI", "PrivateCountVectorizer": "words"}
+    assert {called.get(name, name) for name in CLASSES} <= {name.partition(",")[0] for name in FITS}
 
 
 def test_the_table_names_every_fit_and_no_other():

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.test_api import CLASSES
 
 from discreet import (
     Corpus,
@@ -24,6 +25,7 @@ from discreet import (
     StreamingLocalLDA,
     TopicPrevalence,
     VariationalLDA,
+    WholeDocumentLDA,
     audit,
     evaluate,
     fit_topics,
@@ -142,6 +144,11 @@ def streaming():
     return StreamingLocalLDA(3, channel=CHANNEL, allow_unlearnable=True, random_state=0)
 
 
+def whole_documents():
+    vectors = {word: np.eye(12)[column] for column, word in enumerate(WORDS)}
+    return WholeDocumentLDA(3, epsilon=8.0, word_vectors=vectors, allow_unlearnable=True, random_state=0)
+
+
 def federated():
     return FederatedLDA(
         3, mechanism="aggregate", epsilon=9.0, delta=1e-3, allow_unlearnable=True, random_state=0
@@ -214,6 +221,8 @@ CALLS = {
     "LocalLDA.fit vocabulary": lambda X, m: local().fit(BITS, vocabulary=X),
     "LocalLDA.transform": lambda X, m: m.local.transform(X),
     "LocalLDA.transform_reports": lambda X, m: m.local.transform_reports(X),
+    "WholeDocumentLDA.fit": lambda X, m: whole_documents().fit(X, vocabulary=WORDS),
+    "WholeDocumentLDA.fit vocabulary": lambda X, m: whole_documents().fit(COUNTS, vocabulary=X),
     "StreamingLocalLDA.partial_fit": lambda X, m: streaming().partial_fit(X),
     "StreamingLocalLDA.delete_batch": lambda X, m: m.streaming.delete_batch(X),
     "Moments.add_batch": lambda X, m: m.moments.add_batch(X),
@@ -304,6 +313,12 @@ NAMES_A_FILE = {
 PUBLIC_SETTING = {"Release.with_settings"}
 #: Whoever holds a frame is shown the names of its columns, where the one that was asked for is missing.
 SHOWS_COLUMNS = {("from_frame", "pandas frame named by texts"), ("fit_topics", "pandas frame named by texts")}
+
+
+def test_fits_of_every_estimator_are_asked():
+    assert {
+        call.partition(".")[0] for call in CALLS if ".fit" in call or ".partial_fit" in call
+    } >= CLASSES.keys()
 
 
 @pytest.fixture(scope="module")

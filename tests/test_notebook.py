@@ -20,6 +20,7 @@ from discreet._base.display import table_html
 from discreet._base.progress import bar
 from discreet.evaluate.choosing import TopicNumbers
 from discreet.privacy.accounting import events
+from discreet.release.numbers import NumbersRelease
 
 TEXTS = ["zzmarkerroe came in at night"] * 3
 
@@ -276,6 +277,19 @@ def test_shares_and_fits_show_themselves():
     assert f"{fit.gain:.4f} nats" in fit._repr_html_()
     assert "&lt;b&gt;" in shares._repr_html_()
     assert f"{100 * shares.shares().share[1, 0]:.1f} %" in shares._repr_html_()
+
+
+def test_a_kind_of_numbers_that_no_page_knows_shows_its_promise_and_size():
+    class Length(NumbersRelease):
+        PURPOSE = "mean length"
+        ledger, configuration, reproducible = Ledger(1.0, 1e-6, privacy_unit="person"), {}, False
+        n_units = 1234.4
+
+        def card(self):
+            return "# Mean length"
+
+    shown = Length()._repr_html_()
+    assert all(told in shown for told in ("Mean length", "for each person", "secure", "about 1,234"))
 
 
 @pytest.mark.parametrize("make", ["GibbsLDA", "VariationalLDA", "PrivateLDA"])

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from tests.test_api import CLASSES, NO_LEDGER
 
 from discreet import (
     Corpus,
@@ -208,6 +209,11 @@ def test_choices_on_two_ledgers_are_refused_by_all():
             with pytest.raises(PrivacyError, match=r"several ledgers.*make all choices on one"):
                 fit(X, ledger=book)
         assert len(one.ledger.entries) == len(other.ledger.entries) == 1, name
+
+
+def test_no_estimator_with_a_ledger_is_left_out():
+    asked = ESTIMATORS.keys() - {"fit_topics"}
+    assert asked | {"HybridGibbsLDA"} == CLASSES.keys() - NO_LEDGER.keys()  # it refuses: below
 
 
 def test_who_cannot_book_with_the_choice_refuses():

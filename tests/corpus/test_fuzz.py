@@ -65,6 +65,14 @@ PIECES = [
 ]
 
 
+#: Made by a library (in ``valid``), or not asked: a folder, and files that only a spreadsheet's reader looks into.
+NO_SAMPLE = {"arrow", "parquet", "txt", "xlsx"}
+
+
+def test_every_format_of_text_has_a_sample():
+    assert GOOD.keys() | NO_SAMPLE == TEXT_FORMATS.keys()
+
+
 def valid(folder, name):
     if name in GOOD:
         return GOOD[name]

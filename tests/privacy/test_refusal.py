@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from tests.marks import quick
+from tests.test_api import CLASSES, NO_LEDGER
 
 from discreet import (
     HybridGibbsLDA,
@@ -150,6 +151,11 @@ def test_what_is_advised_to_an_estimator_can_be_booked_by_it(name):
     with pytest.raises(BudgetExceeded):
         ledger.reserve(make(epsilon=1.05 * epsilon, ledger=ledger).planned_event(), "a little more")
     ledger.reserve(make(epsilon=epsilon, ledger=ledger).planned_event(), "as advised")
+
+
+def test_no_estimator_with_a_ledger_is_left_out():
+    asked = {name.partition(",")[0] for name in ESTIMATORS}
+    assert asked | {"PrivateCountVectorizer"} == CLASSES.keys() - NO_LEDGER.keys()  # words: asked above
 
 
 @pytest.mark.integration

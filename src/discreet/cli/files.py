@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus, ShardedCorpus
     from discreet.engines import Engine
     from discreet.privacy import Ledger
-    from discreet.release import FitRelease, PrevalenceRelease, Release
+    from discreet.release import Release
+    from discreet.release.numbers import NumbersRelease
 
 Workers = Annotated[
     str | None,
@@ -345,7 +346,7 @@ def written(save: Callable[[Path], None], place: Path) -> Path:
     return place
 
 
-def save_with_card(made: "PrevalenceRelease | FitRelease", path: Path) -> list[Path]:
+def save_with_card(made: "NumbersRelease", path: Path) -> list[Path]:
     """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
     from discreet.release.numbers import encoded
 

@@ -198,7 +198,10 @@ def faults_of_topics(topics: Any, epsilon: Any, ledger: Ledger | None) -> list[D
 
 
 class NumbersRelease(Promised, ABC):
-    """Base of releases of a few numbers, kept in one JSON file."""
+    """Base of releases of a few numbers, kept in one JSON file.
+
+    Each kind has ``count_weight`` and ``n_units``: it releases a noisy number of its units, by which delta is judged.
+    """
 
     SCHEMA: ClassVar[str]
     #: What messages call it.
@@ -249,6 +252,10 @@ class NumbersRelease(Promised, ABC):
     @abstractmethod
     def n_units(self) -> Any:
         """Noisy number of units; of several groups that of each."""
+
+    @abstractmethod
+    def card(self) -> str:
+        """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
 
     @property
     def n_units_in_all(self) -> float:

@@ -590,7 +590,7 @@ def release_html(release: Release) -> str:
 
 
 def numbers_html(release: NumbersRelease) -> str:
-    """Return shares of topics in groups, or how well topics fit, as HTML for a notebook."""
+    """Return shares of topics in groups, how well topics fit, or the size of another kind, as HTML for a notebook."""
     promise = release.promise
     facts = [
         (
@@ -599,15 +599,13 @@ def numbers_html(release: NumbersRelease) -> str:
         ),
         ("noise", release.determinism),
     ]
-    if isinstance(release, FitRelease):
-        low, high = release.interval()
-        gain = f"{release.gain:.4f} nats a token over word frequencies ({low:.4f} to {high:.4f}, 95 %)"
-        said = [
-            ("gain", gain),
-            (f"number of {plural(promise.called)}", f"about {max(release.n_units, 0):,.0f}"),
-        ]
-        return facts_html("How well topics fit", [*facts, *said])
-    assert isinstance(release, PrevalenceRelease)
+    if not isinstance(release, PrevalenceRelease):
+        if isinstance(release, FitRelease):
+            low, high = release.interval()
+            gain = f"{release.gain:.4f} nats a token over word frequencies ({low:.4f} to {high:.4f}, 95 %)"
+            facts.append(("gain", gain))
+        facts.append((f"number of {plural(promise.called)}", f"about {release.n_units_in_all:,.0f}"))
+        return facts_html(release.PURPOSE.capitalize(), facts)
     shares = release.shares().share
     head = ("group", f"{plural(promise.called)}, about", *map(shown, release.topics))
     rows = [

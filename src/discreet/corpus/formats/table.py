@@ -11,6 +11,9 @@ in the module that the row names, these functions (of ``csv-counts``: ``read_csv
 
 All raise :class:`~discreet.errors.CorpusError`, which names the lines, rows or files that are broken and shows nothing
 of what stands in them; a library that is not installed is named, too.
+
+It also needs a row in ``docs/reference/file-formats.md``, its name in the docstring of ``read_corpus``, a run of
+``python docs/_make/command_line.py``, and samples in ``tests/corpus/test_fuzz.py`` and ``tests/cli/test_convert.py``.
 """
 
 import os
