@@ -88,7 +88,7 @@ def test_a_document_that_stands_in_the_header_is_not_shown(capsys, tmp_path):
     )
     code, said = fit(capsys, path, tmp_path / "model", "--text", "body")
     assert code == 0, said
-    assert "Fields seen: body, ward and 1 too long for names. Use --person FIELD" in said
+    assert "Fields seen: body, ward and 1 more, too long to show. Use --person FIELD" in said
     assert "Brannigan" not in said
 
 

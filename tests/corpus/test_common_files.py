@@ -40,7 +40,13 @@ def test_another_delimiter_is_named(tmp_path, mark, said):
     (tmp_path / "b.csv").write_text(f"document{mark}word{mark}count\n1{mark}bed{mark}2\n")
     assert said in refusal(tmp_path / "b.csv", "csv-counts")
     (tmp_path / "c.csv").write_text(f"a{mark}b\n1{mark}{MARK}\n")  # another field is missing, too
-    assert "no field for text='text'" in refusal(tmp_path / "c.csv")
+    found = refusal(tmp_path / "c.csv")
+    if mark == "|":
+        assert "no field for text='text'" in found
+    else:
+        assert f"delimiter={mark!r} (no column is named 'text', either)." in found
+    (tmp_path / "d.csv").write_text(f"{MARK} and so on in many words{mark} {'ab ' * 20}\n")  # no header
+    assert "delimiter=" not in refusal(tmp_path / "d.csv")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -92,7 +98,10 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
     assert corpus.vocabulary == ("bed", "nurse", "ward")
     assert read_corpus(path, person="who", skip_empty=True, sheet="Notes").n_documents == 2
     said = refusal(path, text="body")
-    assert "has 3 sheets: 'Cover' has 'Notes of the ward'; 'Notes' has 'who', 'text', 'ward'" in said
+    assert (
+        "has 3 sheets: 'Cover' (columns: 'Notes of the ward'); 'Notes' (columns: 'who', 'text', 'ward')"
+        in said
+    )
     assert "No sheet has the columns asked for: name the sheet with sheet= and the columns with text=" in said
     assert "has no sheet 'Note'; its sheets are 'Cover', 'Notes', 'Empty'" in refusal(path, sheet="Note")
     assert "no field for text='text'; its fields are 'Notes of the ward'" in refusal(path, sheet="Cover")

@@ -392,7 +392,7 @@ def _promise(settings: dict[str, Any], fields: tuple[str, ...], field: str | Non
     budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
     shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
     if n_others:  # not shown: they may be text of a file without a header
-        shown += f" and {n_others} too long for names"
+        shown += f" and {n_others} more, too long to show"
     told = f" Fields seen: {shown}." if seen else ""
     if settings["privacy_unit"] == "person":
         known_by = "the file's persons" if field is None else f"field {field!r}"

@@ -324,8 +324,8 @@ def show_fields(names: Iterable[str]) -> str:
     if not listed:
         return "none"
     if not known:
-        return f"{others} too long for names (not shown, because they may be text: is there a header?)"
-    more = f" and {others} too long for names (not shown, because they may be text)" if others else ""
+        return f"not shown ({others} in all), because names so long may be text: is there a header?"
+    more = f" and {others} more, not shown, because names so long may be text" if others else ""
     return first_few(map(repr, known), _MOST_NAMES) + more
 
 

@@ -263,7 +263,9 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
     wanted = set(_wanted(reading))
     fitting = [name for name, (header, _) in sheets.items() if wanted <= set(header)]
     if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
-        listed = "; ".join(f"{name!r} has {show_fields(header)}" for name, (header, _) in sheets.items())
+        listed = "; ".join(
+            f"{name!r} (columns: {show_fields(header)})" for name, (header, _) in sheets.items()
+        )
         found = "No sheet has" if not fitting else "More than one sheet has"
         raise CorpusError(
             f"{problems.name} has {len(names)} sheets: {listed}. {found} the columns asked for: name the sheet with ",

@@ -23,7 +23,14 @@ from discreet.corpus.files import (
     open_text,
     read_text,
 )
-from discreet.corpus.formats.records import Reading, Record, choose_fields, gather, records_of_objects
+from discreet.corpus.formats.records import (
+    Reading,
+    Record,
+    choose_fields,
+    gather,
+    is_field_name,
+    records_of_objects,
+)
 from discreet.errors import CorpusError, Proposal
 
 #: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
@@ -144,12 +151,16 @@ def refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, 
         return
     line = used.join(header)
     for other in ";\t|,":
-        if other != used and all(field in line.split(other) for field in wanted):
+        fields = line.split(other)
+        absent = [field for field in wanted if field not in fields]
+        # Where no name fits, one column that falls apart into names is as plain.
+        alone = len(header) == 1 and len(fields) > 1 and other in ";\t" and all(map(is_field_name, fields))
+        if other != used and (not absent or alone):
             kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
             raise CorpusError(
                 f"{name}, line 1: its columns are separated by {kind.get(other, repr(other))}; give ",
                 Proposal("delimiter", other),
-                ".",
+                f" (no column is named {' or '.join(map(repr, absent))}, either)." if absent else ".",
             )
 
 
