@@ -1,6 +1,7 @@
 """What a fit from Python says before it spends, and what it leaves where words show that the rest is no use."""
 
 import random
+import warnings
 
 import pytest
 
@@ -24,7 +25,8 @@ def test_more_topics_than_the_chosen_words_tell_apart_cost_no_more_than_the_word
     ledger = None if own else Ledger(2.0)
     with (
         pytest.warns(
-            CorpusWarning, match=r"About 6 words cannot tell 12 topics apart: ask for at most n_topics=3"
+            CorpusWarning,
+            match=r"About 6 words would be chosen, too few to tell 12 topics apart: ask for at most n_topics=3",
         ),
         pytest.raises(ParameterError) as caught,
     ):
@@ -42,9 +44,11 @@ def test_more_topics_than_the_chosen_words_tell_apart_cost_no_more_than_the_word
 
 def test_where_no_word_is_chosen_the_topics_are_not_paid_for():
     ledger = Ledger(2.0)
-    with pytest.warns(CorpusWarning, match="About 0 words"), pytest.raises(PrivacyError) as caught:
+    said = r"About 0 words would be chosen, .*how-to/few-texts.*words stays booked, at epsilon = 0\.02047\."
+    with pytest.warns(CorpusWarning, match=said), pytest.raises(PrivacyError) as caught:
         fit(epsilon=0.1, ledger=ledger)
     assert "no word was chosen: too few documents share a word" in str(caught.value)
+    assert "how-to/few-texts" in str(caught.value)
     assert "Of epsilon 2, 0.02047 is spent, and about 1.9" in str(caught.value)
     assert len(ledger.entries) == 1
 
@@ -61,6 +65,14 @@ def test_the_language_of_the_texts_is_held_against_the_stop_words():
     with pytest.warns(CorpusWarning, match=r"German list .* Leave them out: stop_words='german'"):
         fit(texts)
     fit(texts, stop_words="german")
+    italian = "la il una da si le ma lui noi che di per non della camera letto notte infermiera".split()
+    drawn = [" ".join(DRAWN.choices(italian, k=9)) for _ in range(600)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fit(drawn)
+    of_lists = [str(one.message) for one in told if "list of stop words" in str(one.message)]
+    assert len(of_lists) == 1  # and not of Romanian, whose list shares words
+    assert "stop_words='italian'" in of_lists[0]
     fit()  # a warning would be an error
 
 

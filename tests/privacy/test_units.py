@@ -76,6 +76,12 @@ def test_epsilon_out_of_range(epsilon):
         check_epsilon(epsilon)
 
 
+@pytest.mark.parametrize("epsilon", ["1.5", "1,5", " 1,5 "])
+def test_an_epsilon_in_quotes_is_told_how_to_be_written(epsilon):
+    with pytest.raises(PrivacyError, match=r"is text: write 1\.5, without quotes"):
+        check_epsilon(epsilon)
+
+
 @pytest.mark.parametrize("delta", [0, 1, -1e-6, 2, math.nan, math.inf, None, "1e-6", False])
 def test_delta_out_of_range(delta):
     with pytest.raises(

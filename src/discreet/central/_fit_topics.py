@@ -283,7 +283,7 @@ def fit_topics(
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
         words.set_params(**_CUT_ALREADY)
     if isinstance(texts_or_corpus, Corpus):
-        warn_of(texts_or_corpus, words, topics, book.called)
+        warn_of(texts_or_corpus, words, topics, book.called, in_turn if chosen else None)
     alone = book if in_turn else None
     if chosen or where:
         topics.epsilon = left_for_topics([*chosen, *where], topics, alone)

@@ -21,7 +21,7 @@ from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, lea
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
 from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
-from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
+from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
 from discreet.errors import CorpusWarning, Parameter, ParameterError, Part, Proposal
@@ -29,7 +29,7 @@ from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import large_delta, plural
+from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.private_estimator import PrivateEstimator
 
 if TYPE_CHECKING:
@@ -70,10 +70,16 @@ class Preview(NamedTuple):
     forecast: Learnability
     delta: str | None
 
+    @property
+    def few_words(self) -> bool:
+        """Whether so many words cannot tell the topics apart, whatever the noise."""
+        topics = self.forecast.n_topics
+        return topics > 1 and round(self.n_words) < WORDS_A_TOPIC * topics
+
     def faults(self) -> list[tuple[str, ParameterError]]:
         """Return what would make the fit hopeless, with what would help, and the parameter that each is about."""
         told: list[tuple[str, ParameterError]] = []
-        for language, share in self.languages:
+        for language, share in self.languages[:1]:  # related languages share words: the best list only
             if share >= _WRITTEN:
                 said = (
                     f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
@@ -81,11 +87,11 @@ class Preview(NamedTuple):
                 )
                 told.append(("stop_words", ParameterError(said, Proposal("stop_words", language), ".")))
         topics, words = self.forecast.n_topics, round(self.n_words)
-        if topics > 1 and words < WORDS_A_TOPIC * topics:
+        if self.few_words:
             most = words // WORDS_A_TOPIC
             ask: list[Part] = ["ask for at most ", Proposal("n_topics", most), ", or "] if most > 1 else []
-            more = "let more words be chosen, by a larger epsilon, more texts or a public list of words."
-            said = f"About {words} words cannot tell {topics} topics apart: "
+            more = f"let more words be chosen, by a larger epsilon, more texts or a public list of words. {FEW_TEXTS}"
+            said = f"About {words} word{'s' * (words != 1)} would be chosen, too few to tell {topics} topics apart: "
             told.append(("n_topics", ParameterError(said, *ask, more)))
         if self.forecast.difficulty > HOPELESS:
             said = (
@@ -107,7 +113,8 @@ class Preview(NamedTuple):
         lines = [f"{whose}{empty}."]
         if spoken:
             lines.append(f"Of the words that count, on lists of stop words that are not in use: {spoken}.")
-        lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
+        if not self.few_words:  # of which a warning says all
+            lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
         return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
 
 
@@ -160,18 +167,42 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
     )
 
 
-def warn_of(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> None:
-    """Warn whoever holds the texts, before anything is spent; not of what it was told to go on with."""
+def warn_of(
+    corpus: Corpus,
+    words: PrivateCountVectorizer,
+    topics: PrivateTopicModel,
+    called: str,
+    in_turn: bool | None = None,
+) -> None:
+    """Warn whoever holds the texts, before anything is spent; not of what it was told to go on with.
+
+    ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
+    """
     go_on = {
         "n_topics": getattr(topics, "allow_unlearnable", True),
         "delta": getattr(topics, "allow_large_delta", False),
     }
     if math.isinf(topics.epsilon):
         go_on = dict.fromkeys(go_on, True)
-    for about, fault in preview(corpus, words, copy.copy(topics), called).faults():
+    seen = preview(corpus, words, copy.copy(topics), called)
+    cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
+    for about, fault in seen.faults():
         if not go_on.get(about, False):
             said = f"Before anything is spent, and for you alone, because it is exact: {fault}"
+            said += cost if about == "n_topics" else ""
             warnings.warn(said, CorpusWarning, stacklevel=3)
+
+
+def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_turn: bool) -> str:
+    """Say what a fit costs that ends at too few words, and what says so at no cost."""
+    event = words.planned_event()
+    assert event is not None  # nothing is to be chosen of a public list
+    spent = round_up(composed_epsilon([event], topics.delta).epsilon) if in_turn else round_up(topics.epsilon)
+    kept = "the choice of words stays booked" if in_turn else "all stays booked"
+    return (
+        f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}. `discreet check` says "
+        "the same and books nothing."
+    )
 
 
 def _empty(counts: Csr) -> int:

@@ -56,6 +56,11 @@ def check_epsilon(epsilon: float, *, name: str = "epsilon") -> float:
         Unless it is a positive number or infinity.
     """
     if not is_number(epsilon) or not epsilon > 0:
+        if isinstance(epsilon, str) and re.fullmatch(r"\d+[.,]?\d*", epsilon.strip()):
+            meant = epsilon.strip().replace(",", ".")
+            raise PrivacyError(
+                Parameter(name), f" must be a positive number, but is text: write {meant}, without quotes."
+            )
         raise PrivacyError(
             Parameter(name),
             f" must be a positive number (or inf for no privacy), but is {shown(epsilon)}; "

@@ -86,6 +86,8 @@ _MOST_WORDS_PER_UNIT = 2**16
 #: Each method, and the rounds that it takes; "greedy" has none.
 METHODS = {"greedy": 0, "weighted_gaussian": 1, "sips": 3}
 _FOR_NOW = ".chosen-"
+#: Where to look when too few words would be chosen.
+FEW_TEXTS = 'What few texts can pay for: "Three hundred texts" in the documentation (how-to/few-texts).'
 
 
 def make_method(
@@ -385,7 +387,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                 f"no word was chosen: too few {plural(booking.ledger.called)} share a word at this epsilon and delta. "
                 f"{spent_and_left(booking.ledger)} Use a larger epsilon, more texts, or a public ",
                 Proposal("vocabulary"),
-                ".",
+                f". {FEW_TEXTS}",
             )
         covered = None
         if isinstance(method, GaussianChoice):
