@@ -282,7 +282,7 @@ def fit_topics(
         read = watched(callback, "counting words", texts_or_corpus)
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
         words.set_params(**_CUT_ALREADY)
-    if isinstance(texts_or_corpus, Corpus):
+    if isinstance(texts_or_corpus, Corpus) and vocabulary is None:  # by a public list no word is chosen
         warn_of(texts_or_corpus, words, topics, book.called, in_turn if chosen else None)
     alone = book if in_turn else None
     if chosen or where:
