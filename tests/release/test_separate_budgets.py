@@ -1,10 +1,12 @@
 """Fits on one text, each on a ledger of its own: what a warning says, and when there is none."""
 
+import copy
 import math
 import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import LatentDirichletAllocation
@@ -21,6 +23,7 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
+from discreet.corpus import Tokenizer
 from discreet.errors import BudgetExceeded, CorpusError, SeparateBudgetsWarning
 from discreet.privacy import composed_epsilon
 
@@ -71,6 +74,34 @@ def test_texts_are_known_again_though_other_words_were_chosen():
     assert "on 2 ledgers" in of_both
     (said,) = warned(lambda: PrivateCountVectorizer(epsilon=2.0).fit(documents))
     assert "on 3 ledgers" in said
+
+
+FORMS = {
+    "a list": (lambda rows: rows, {}),
+    "a frame": (lambda rows: pd.DataFrame({"text": rows}), {"text": "text"}),
+    "a corpus": (lambda rows: Corpus.from_texts(rows, tokenizer=Tokenizer(stop_words=None)), {}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "other",
+    [{"stop_words": ["storm"]}, {"vocabulary": ["ward", "night", "coast"], "words_are_public": True}],
+    ids=["stop words", "a public list"],
+)
+def test_texts_are_known_again_though_they_were_cut_otherwise(form, other):
+    documents = texts()
+    (make, how), easy = FORMS[form], {**EASY, "epsilon": 4.0}
+    assert not warned(lambda: fit_topics(documents, **easy))
+    assert not warned(lambda: fit_topics(make(documents[1:]), **how, **easy))
+    if form == "a corpus":
+        made = make(documents)
+        other = {} if "vocabulary" in other else other
+        assert copy.copy(made).texts_digest == made.take(range(9)).texts_digest == ""
+    (said,) = warned(
+        lambda: fit_topics(make(documents) if form != "a corpus" else made, **how, **easy, **other)
+    )
+    assert "on 2 ledgers" in said
 
 
 def told_epsilon(said):

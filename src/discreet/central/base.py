@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.arrays import column_words
+from discreet._base.arrays import carried, column_words
 from discreet._base.persons import check_persons
 from discreet._base.validate import refuse
 from discreet.central.sums.units import faults_of_shards
@@ -189,7 +189,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         read = check_data(X, persons, words.words, self.privacy_unit, in_shards=self._in_shards)
         data = Data(*read, public, words.origin.coverage)
         # Whoever chose words knows the text, and on which ledger.
-        self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
+        digest = carried(X, "texts_digest") or ""
+        self._notice(booking, None if words.origin.kind == "chosen" else data.counts, digest)
         fitted = self._train(data, booking)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)

@@ -111,6 +111,8 @@ class Corpus(_NoArray):
         Names of the fields or columns of the file that its texts were read from.
     n_skipped : int
         How many documents without text, or without a person, were left out when it was read.
+    texts_digest : str
+        Of the texts as they came, in this process only, by which fits of one text are noticed; "" where not known.
     n_documents, n_words, n_tokens, n_units : int
         ``n_units`` is the number of persons, or of documents where there are no persons.
 
@@ -129,6 +131,7 @@ class Corpus(_NoArray):
     cut: Mapping[str, Any]
     fields: tuple[str, ...]
     n_skipped: int
+    texts_digest: str
 
     def __init__(
         self,
@@ -161,13 +164,18 @@ class Corpus(_NoArray):
             cut={},
             fields=(),
             n_skipped=0,
+            texts_digest="",
         )
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a Corpus does not change: {name} cannot be set.")
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        return None, held | {"texts_digest": ""}  # of this process only: caches must find the same bytes
+
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        self._set(**state[1])
+        self._set(**{"texts_digest": ""} | state[1])
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -216,9 +224,10 @@ class Corpus(_NoArray):
             )
         listed = listed_words(vocabulary, words_are_public)
         cut = choose_tokenizer(tokenizer)
-        corpus = cls(*count_texts(texts, cut, listed))
+        counts, words, digest = count_texts(texts, cut, listed)
         origin = _origin_of_texts(listed, words_are_public, "from_texts")
-        return corpus._told(texts, persons, labels, origin, cut.settings())
+        corpus = cls(counts, words)._told(texts, persons, labels, origin, cut.settings())
+        return corpus.read_as(texts_digest=digest)
 
     @classmethod
     def from_tokens(
@@ -252,9 +261,10 @@ class Corpus(_NoArray):
         from discreet.corpus.tokenizer import Tokenizer
 
         listed = listed_words(vocabulary, words_are_public)
-        corpus = cls(*count_tokens(documents, Tokenizer(), listed))
+        counts, words, digest = count_tokens(documents, Tokenizer(), listed)
         origin = _origin_of_texts(listed, words_are_public, "from_tokens")
-        return corpus._told(documents, persons, labels, origin, {})
+        corpus = cls(counts, words)._told(documents, persons, labels, origin, {})
+        return corpus.read_as(texts_digest=digest)
 
     def _told(
         self, rows: Any, persons: Any, labels: Any, origin: WordOrigin, cut: Mapping[str, Any]
@@ -349,7 +359,7 @@ class Corpus(_NoArray):
             None if part is None else part[chosen] for part in (self.persons, self.labels, self.index)
         )
         counts = canonical_counts(self.counts[chosen])
-        return self._with(counts=counts, persons=persons, labels=labels, index=index)
+        return self._with(counts=counts, persons=persons, labels=labels, index=index, texts_digest="")
 
     def without_persons(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
@@ -362,9 +372,11 @@ class Corpus(_NoArray):
         cut: Mapping[str, Any] | None = None,
         fields: Sequence[str] | None = None,
         index: Any = None,
+        texts_digest: str | None = None,
     ) -> Corpus:
         """Return the same corpus, which knows more of how it was read: see the attributes of these names."""
         said = {"n_skipped": n_skipped, "cut": cut, "fields": fields and tuple(fields), "index": index}
+        said["texts_digest"] = texts_digest
         return self._with(**{name: value for name, value in said.items() if value is not None})
 
     def with_word_origin(self, origin: WordOrigin) -> Corpus:

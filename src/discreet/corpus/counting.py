@@ -10,9 +10,11 @@ Matrices are whatever scikit-learn would take; they are checked, and come out as
 
 from __future__ import annotations
 
+import secrets
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import count, repeat
 from typing import Any
 
@@ -28,6 +30,7 @@ from discreet.errors import CorpusError
 
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
+_key = secrets.token_bytes(32)
 
 
 class Int32Buffer:
@@ -89,16 +92,28 @@ class TextCounter:
         self._sizes: list[NDArray[np.int64]] = []
         self._breaks = Breaks()
         self._by_default = tokenizer.by_default
+        self._came = blake2b(digest_size=16, key=_key)
 
     def add(self, text: str) -> None:
         """Count one document."""
+        self._hear(text)
         if self._by_default:
             self._breaks.see(text)
         self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
         """Count one document that was split into tokens already."""
+        self._hear("\0".join(tokens))
         self._count(self._tokenizer.of_words(tokens))
+
+    def _hear(self, text: str) -> None:
+        raw = text.encode("utf-8", "surrogatepass")
+        self._came.update(len(raw).to_bytes(8, "little") + raw)
+
+    @property
+    def texts_digest(self) -> str:
+        """A digest of all documents as they came, before anything was left out; none is alike in another process."""
+        return self._came.hexdigest()
 
     def _count(self, words: Iterable[str]) -> None:
         before = len(self._tokens)
@@ -198,25 +213,25 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
 
 def count_texts(
     texts: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
-) -> tuple[Csr, tuple[str, ...]]:
-    """Count texts held in memory: see :meth:`Corpus.from_texts`."""
+) -> tuple[Csr, tuple[str, ...], str]:
+    """Count texts held in memory, and tell their digest: see :meth:`Corpus.from_texts`."""
     counter = TextCounter(tokenizer, vocabulary)
     for text in only_texts(texts):
         counter.add(text)
-    return counter.finish()
+    return *counter.finish(), counter.texts_digest
 
 
 def count_tokens(
     documents: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
-) -> tuple[Csr, tuple[str, ...]]:
-    """Count documents that were split into tokens already: see :meth:`Corpus.from_tokens`."""
+) -> tuple[Csr, tuple[str, ...], str]:
+    """Count documents that were split into tokens already, and tell their digest: see :meth:`Corpus.from_tokens`."""
     counter = TextCounter(tokenizer, vocabulary, split_already=True)
     for number, document in enumerate(documents):
         tokens = check_tokens(document)
         if isinstance(tokens, str):
             raise CorpusError(f"document {number}: {tokens}.")
         counter.add_tokens(tokens)
-    return counter.finish()
+    return *counter.finish(), counter.texts_digest
 
 
 # The gate

@@ -168,7 +168,7 @@ def read_corpus(
         origin = origin if beside is None else origin.after(beside.choices)
         origin = declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(
-            n_skipped=read.n_skipped, cut=read.cut, fields=read.fields
+            n_skipped=read.n_skipped, cut=read.cut, fields=read.fields, texts_digest=read.texts_digest
         )
     fields = {"text": text, "person": person, "label": label, "sheet": sheet}
     refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")

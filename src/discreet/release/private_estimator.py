@@ -162,11 +162,13 @@ class _Books:
     n_told: int = 0
 
 
-def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
+def notice_fit(counts: Any | None, ledger: "Ledger", texts_digest: str = "") -> None:
     """Warn where what was booked adds to what a text has cost on several ledgers in this process.
 
     Every booking counts, whatever it read: words chosen from a text and topics fitted to those words stand on one
-    ledger, and the text is known by the first of them.
+    ledger, and the text is known by the first of them. Noticed are the same counts, and the same texts in the same
+    order, however they were cut into words. Not noticed are texts of which one is missing, added or changed, another
+    privacy unit, shards of other cutting, and fits in other processes.
 
     Parameters
     ----------
@@ -174,9 +176,11 @@ def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
         All that the fit has read; None for columns that were chosen from a text, which is known then.
     ledger : Ledger
         On which it is booked.
+    texts_digest : str
+        Of the texts as they came, where counts were made of texts.
     """
     if counts is not None:
-        remember_text(counts, ledger)
+        remember_text(counts, ledger, texts_digest)
     with _taking_turns:
         told = [_grown(books) for books in _ledgers.values() if ledger.identity in books.by_identity]
     worst = max((one for one in told if one is not None), default=None)
@@ -184,12 +188,13 @@ def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
         warnings.warn(_told(*worst), SeparateBudgetsWarning, stacklevel=6)
 
 
-def remember_text(counts: Any, ledger: "Ledger") -> None:
+def remember_text(counts: Any, ledger: "Ledger", texts_digest: str = "") -> None:
     """Remember that what was booked on a ledger read these canonical counts, or shards, or chose their columns."""
-    text = (_digest_of(counts), ledger.privacy_unit, ledger.neighboring)
     with _taking_turns:
-        _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
-        _ledgers.move_to_end(text)
+        for digest in filter(None, (_digest_of(counts), texts_digest)):
+            text = (digest, ledger.privacy_unit, ledger.neighboring)
+            _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
+            _ledgers.move_to_end(text)
         while len(_ledgers) > _MOST_TEXTS:
             _ledgers.popitem(last=False)
 
@@ -330,14 +335,14 @@ class PrivateEstimator(PlannedEstimator):
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
         return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
 
-    def _notice(self, booking: Booking, counts: Any, *, later: bool = False) -> None:
+    def _notice(self, booking: Booking, counts: Any, texts_digest: str = "", *, later: bool = False) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
 
         ``counts`` is None where their columns say on which ledger they were chosen: the text is known there. ``later``:
         what follows on the ledger will warn of both.
         """
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
-            (remember_text if later else notice_fit)(counts, booking.ledger)
+            (remember_text if later else notice_fit)(counts, booking.ledger, texts_digest)
 
     def _notice_delta(self, made: NumbersRelease) -> None:
         """Warn where the released number of units tells that delta promises hardly anything."""

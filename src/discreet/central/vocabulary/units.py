@@ -63,12 +63,13 @@ class Documents(NamedTuple):
     labels: Any = None
     index: Any = None
     cut: Mapping[str, Any] = MappingProxyType({})
+    texts_digest: str = ""
 
     def corpus_of(self, words: tuple[str, ...]) -> Corpus:
         """Return the counts of these words."""
         counts = self.counts if words == self.words else pick_words(self.counts, self.words, words)
         corpus = Corpus(counts, words, self.persons, self.labels)
-        return corpus.read_as(cut=self.cut, index=self.index)
+        return corpus.read_as(cut=self.cut, index=self.index, texts_digest=self.texts_digest)
 
 
 def check_kind(X: Any) -> None:
@@ -127,10 +128,12 @@ def count_documents(
         kept = leave_out(X, tokenizer.left_out)
         kept = kept.to_corpus() if isinstance(kept, ShardedCorpus) else kept
         whose = check_persons(kept, persons, kept.n_documents)
-        return Documents(kept.counts, kept.vocabulary, whose, kept.labels, kept.index, kept.cut)
-    counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
+        return Documents(
+            kept.counts, kept.vocabulary, whose, kept.labels, kept.index, kept.cut, kept.texts_digest
+        )
+    counts, words, digest = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
     numbers = check_persons(X, persons, len(counts.indptr) - 1)
-    return Documents(counts, words, numbers, None, index_of(X), tokenizer.settings())
+    return Documents(counts, words, numbers, None, index_of(X), tokenizer.settings(), digest)
 
 
 def leave_out(corpus: Any, stop_words: frozenset[str]) -> Any:

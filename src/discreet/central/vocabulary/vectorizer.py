@@ -378,7 +378,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
             n_threads = count_threads(self.n_jobs)
             units = rank_words(read.counts, people, order, n_threads=n_threads)
-        self._notice(booking, X if read is None else read.counts, later=then_topics)
+        digest = "" if read is None else read.texts_digest
+        self._notice(booking, X if read is None else read.counts, digest, later=then_topics)
         with telling(self.callback, "choosing words"):
             choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
         words, weights = _released(choice, found, self.max_words)

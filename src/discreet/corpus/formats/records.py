@@ -184,7 +184,12 @@ def gather(
         labels if fields.label is not None else None,
     )
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
-    return corpus.read_as(n_skipped=n_skipped, cut=reading.tokenizer.settings(), fields=problems.fields)
+    return corpus.read_as(
+        n_skipped=n_skipped,
+        cut=reading.tokenizer.settings(),
+        fields=problems.fields,
+        texts_digest=documents.counter.texts_digest,
+    )
 
 
 def _written(labels: list[int | str], fields: Fields) -> list[str] | None:
