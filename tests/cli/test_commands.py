@@ -96,9 +96,14 @@ def test_transform_writes_shares_that_sum_to_one(model, letters, tmp_path, suffi
 def test_transform_names_the_documents(model, tmp_path, suffix, capsys):
     notes, out = tmp_path / "notes.csv", tmp_path / f"topics.{suffix}"
     notes.write_text("id;body\na-1;nurse ward\nb-2;  \nc-3;nurse\n")
-    command = f"transform {model} {notes} --text body --out {out} --id id --read skip_empty=true".split()
+    command = f"transform {model} {notes} --text body --out {out} --id id --skip-empty".split()
     assert run([*command, "--read", "delimiter=;"]) == 0
-    assert "left out 1 document without text" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "left out 1 document without text" in said
+    assert "--id FIELD" not in said
+    unnamed = f"transform {model} {notes} --text body --out {tmp_path}/unnamed.{suffix} --skip-empty"
+    assert run([*unnamed.split(), "--read", "delimiter=;"]) == 0
+    assert "--id FIELD says which" in capsys.readouterr().err
     if suffix == "csv":
         with out.open(newline="") as file:
             rows = list(csv.DictReader(file))

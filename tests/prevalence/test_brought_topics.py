@@ -110,7 +110,7 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     line = "prevalence topics.txt n.csv --person who --epsilon 1 --out s.json --ledger b.json"
     assert run(line.split()) == 0
     said = capsys.readouterr().err
-    assert "PRIVATE | 300 documents: noise will move a share by about 1.4 points." in said
+    assert "PRIVATE | 300 documents: noise will move a share by about 1.4 points (standard error;" in said
     assert "The topics are public" in said
     made = PrevalenceRelease.load("s.json")
     assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))

@@ -42,7 +42,7 @@ _PRIVATE = (
 )
 
 
-@reads_texts(*NOT_OF_A_RELEASE)
+@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def evaluate(
     model: Model,
     corpus: CorpusArgument,

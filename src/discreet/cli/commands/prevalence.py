@@ -167,7 +167,8 @@ def prevalence(
             labels = labels_of_all(documents)
             points = error_in_points(documents.n_units, len(release.topic_word), epsilon, delta)
             say.print(
-                f"{PRIVATE}{documents.n_documents:,} documents: noise will move a share by about {points:.1f} points.",
+                f"{PRIVATE}{documents.n_documents:,} documents: noise will move a share by about {points:.1f} points "
+                "(standard error; intervals of 95 % are about twice as wide).",
                 markup=False,
             )
         else:

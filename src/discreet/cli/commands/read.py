@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LONGEST = 1500
 
 
-@reads_texts(*NOT_OF_A_RELEASE)
+@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def read(
     model: Model,
     corpus: CorpusArgument,

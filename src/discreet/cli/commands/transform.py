@@ -26,7 +26,7 @@ from discreet.cli.options import (
 from discreet.errors import ParameterError, ReleaseError
 
 
-@reads_texts(*NOT_OF_A_RELEASE)
+@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def transform(
     model: Model,
     corpus: CorpusArgument,
@@ -68,6 +68,8 @@ def transform(
             named = None if identifier is None or documents.labels is None else documents.labels.tolist()
             written = write_shares([shares], out, None if named is None else (str(identifier), named))
             say_skipped(documents, say)
+            if documents.n_skipped and named is None:
+                say.print("rows count the documents with text; --id FIELD says which each is")
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
     if known == "shards":
         say.print(
