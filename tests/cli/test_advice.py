@@ -10,7 +10,7 @@ from discreet.corpus import Tokenizer
 @pytest.mark.parametrize("command", ["read", "transform", "evaluate"])
 def test_an_option_that_is_given_by_name_here_is_written_so(command, capsys):
     for option, said in (
-        ("--skip-empty", "--read skip_empty=true"),
+        ("--encoding", "--read encoding=VALUE"),
         ("--delimiter", "--read delimiter=VALUE"),
     ):
         assert run([command, "m", "f.csv", option]) == 2

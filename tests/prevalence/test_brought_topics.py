@@ -113,6 +113,14 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert "PRIVATE | 300 documents: noise will move a share by about 1.4 points (standard error;" in said
     assert "The topics are public" in said
     made = PrevalenceRelease.load("s.json")
+    page = made.to_html()
+    assert made.review is None
+    assert "edited" not in page
+    assert "The topics are public: they were brought, and cost nothing." in page
+    assert "released before" not in page
+    assert "in this map" not in page
+    for share in made.shares().share[0]:  # one number for one share, in the chart and in the table
+        assert page.count(f"(about {100 * share:.1f}\u202f% overall)") == 1
     assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))
     assert Ledger.open("b.json").spent().epsilon == pytest.approx(1.0)
     assert read_topics("topics.txt").vocabulary == bring_topics(LISTS).vocabulary

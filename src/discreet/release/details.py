@@ -96,7 +96,9 @@ def review(release: "Release | NumbersRelease") -> str | None:
         if name.startswith(REVIEW)
     }
     names: tuple[str | None, ...] | None = getattr(release, "topic_names", None)
-    if names is not None:  # shares hold their number instead
+    if (
+        names is not None and release.configuration.get("topics_are_public") is not True
+    ):  # shares hold the number
         told["topics_named"] = _named(names)
     counted = [(told.get(name), words) for name, words in _DONE.items()]
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
@@ -111,7 +113,8 @@ def review(release: "Release | NumbersRelease") -> str | None:
 def reviewed_settings(topics: "Release") -> dict[str, "Scalar"]:
     """Return what shares of reviewed topics say of this review, as settings."""
     told = {name: value for name, value in topics.configuration.items() if name.startswith(REVIEW)}
-    named = _named(topic_names(topics))
+    public = topics.configuration.get("topics_are_public") is True  # these have names from the first
+    named = 0 if public else _named(topic_names(topics))
     return {**told, f"{REVIEW}topics_named": named} if named else told
 
 

@@ -45,7 +45,9 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     ----------
     release : PrevalenceRelease
     """
-    base: list[float] = overall(release.sums).tolist()
+    base: list[float] = (
+        release.shares().share[0] if len(release.groups) == 1 else overall(release.sums)
+    ).tolist()
     periods = release.periods
     noisy = [name.startswith(MOSTLY_NOISE) for name in release.topics]
     order: list[int] = sorted(range(len(base)), key=lambda topic: (noisy[topic], -base[topic]))
