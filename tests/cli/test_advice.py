@@ -17,6 +17,22 @@ def test_an_option_that_is_given_by_name_here_is_written_so(command, capsys):
         assert f"write {said};" in capsys.readouterr().err
 
 
+def test_a_slip_of_an_option_is_told_the_near_ones_alone(capsys):
+    for line, said in (
+        ("fit f.csv --topic 5", "(Possible options: --topics)"),
+        ("prevalence m f.csv --group x", "(Possible options: --groups)"),
+        ("prevalence m f.csv --topic x", "No such option: --topic; see"),
+    ):
+        assert run(line.split()) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path, capsys):
+    assert run(["topics", str(tmp_path / "none.json")]) == 2
+    assert "does not exist; check the path" in (said := capsys.readouterr().err)
+    assert "PrevalenceRelease" not in said
+
+
 def test_a_ledger_is_no_page(tmp_path, capsys):
     book = tmp_path / "budget.json"
     Ledger.open(book, 1.0)

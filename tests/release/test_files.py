@@ -302,7 +302,7 @@ def test_kill_9_leaves_no_folder_or_a_whole_one(tmp_path):
 
 
 def test_folders_that_hold_no_release(tmp_path, folder):
-    refused(tmp_path / "nowhere", "expected a folder with a release, but .*nowhere is not one")
+    refused(tmp_path / "nowhere", "expected a folder with a release, but .*nowhere does not exist")
     refused(folder / MODEL, "expected a folder with a release")
     refused("a\0b", "expected a folder with a release")
     (tmp_path / "empty").mkdir()

@@ -6,6 +6,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -191,6 +192,9 @@ def _run(arguments: list[str]) -> int:
         made = _application(*(name for name in _COMMANDS if not known or name == known))
         code = made(args=arguments, prog_name="discreet", standalone_mode=False)
     except _ClickException as error:
+        near, typed = (getattr(error, name, None) for name in ("possibilities", "option_name"))
+        if near and typed:  # "--to" is no slip of "--topic"
+            error.__dict__["possibilities"] = get_close_matches(typed, near, cutoff=0.75)
         message = error.format_message()
         if not arguments:  # bare `discreet` shows its help
             typer.echo(message, err=True)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.files import flush_folder, open_plain
-from discreet._base.validate import is_folder, path_shown
+from discreet._base.validate import is_folder, is_there, path_shown
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import round_up
@@ -498,6 +498,10 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
     ReleaseError
         Where anything is missing, unknown, damaged or inconsistent.
     """
+    if not is_there(folder):
+        raise ReleaseError(
+            f"expected a folder with a release, but {path_shown(folder)} does not exist; check the path."
+        )
     if not is_folder(folder):
         raise ReleaseError(
             f"expected a folder with a release, but {path_shown(folder)} is not one; give a folder that Release.save "
