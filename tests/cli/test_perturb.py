@@ -287,7 +287,7 @@ def test_counts_are_not_cut(folder, capsys):
         f"perturb {folder}/in.uci --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
     )
     assert run([*line.split(), "--read", "stop_words=english"]) == 2
-    assert "stop_words: cannot be used" in capsys.readouterr().err
+    assert "--read stop_words=: cannot be used" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
