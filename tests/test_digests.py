@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.wang2020.fedlda import fit_fedlda
 from numpy._core._multiarray_umath import __cpu_features__
 from tests.test_api import CLASSES
 from threadpoolctl import threadpool_info
@@ -124,12 +125,15 @@ def words(method: str, unit: str = "document") -> list[Any]:
     return [chooser.get_feature_names_out(), chooser.word_weights_]
 
 
-def federated(mechanism: str, vocabulary: list[str] | None = None, **how: Any) -> list[Any]:
+def silos() -> list[np.ndarray]:
     X = counts()
-    parts = [X[:1000], X[1000:2000], X[2000:]]
+    return [X[:1000], X[1000:2000], X[2000:]]
+
+
+def federated(mechanism: str, vocabulary: list[str] | None = None, **how: Any) -> list[Any]:
     model = FederatedLDA(4, mechanism=mechanism, random_state=1, allow_unlearnable=True, **how)
     named = {} if vocabulary is None else {"vocabulary": vocabulary, "words_are_public": True}
-    return topics(model.fit(parts, **named))
+    return topics(model.fit(silos(), **named))
 
 
 def whole_documents() -> list[Any]:
@@ -187,7 +191,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     ),
     "WholeDocumentLDA": whole_documents,
     "StreamingLocalLDA": streamed,
-    "FederatedLDA, rrp": lambda: federated("rrp", epsilon=40.0),
+    "FederatedLDA, rrp": lambda: [fit_fedlda(silos(), 4, epsilon=40.0, random_state=1).topic_word],
     "FederatedLDA, bits": lambda: federated("bits", epsilon=4.0, density=0.15),
     "FederatedLDA, aggregate": lambda: federated("aggregate", epsilon=4.0, delta=1e-6),
     "FederatedLDA, vectors": lambda: federated(

@@ -34,7 +34,6 @@ from discreet.audit.canary_run import make_canaries, score_canaries
 from discreet.central import inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
 from discreet.evaluate.topics import hellinger
-from discreet.federated.pair_round import PairResponse
 from discreet.lda import fold_in
 from discreet.lda._fold_in import log_likelihood, query_statistic
 from discreet.local import BitChannel, Moments
@@ -232,7 +231,6 @@ CALLS = {
     "FederatedLDA.fit a part": lambda X, m: federated().fit([COUNTS, X]),
     "FederatedLDA.fit parts": lambda X, m: federated().fit([X, X]),
     "FederatedLDA.transform": lambda X, m: m.federated.transform(X),
-    "PairResponse": lambda X, m: PairResponse(X, 1.0),
     "Corpus": lambda X, m: Corpus(X, WORDS),
     "Corpus vocabulary": lambda X, m: Corpus(COUNTS, X),
     "Corpus persons": lambda X, m: Corpus(COUNTS, WORDS, X),

@@ -37,7 +37,6 @@ KEPT = "the server keeps the reports, which are what was released"
 ROSTER = "the booking names the roster of keys, and keys are drawn from the seed"
 IN_SHARES = "each silo adds its share of the noise itself, to a sum that is masked"
 OF_COINS = "randomises each token or bit by coins, and has no sum that noise is added to"
-TWICE = "a round draws topics, noise or not"
 
 
 class ByRow(TopicPrevalence):
@@ -212,16 +211,6 @@ CASES = {
             "check_neighbours_draw_alike": COINS,
             "check_size_does_not_depend_on_documents": KEPT,
             AT_INFINITY: IN_SEED_ORDER,
-            **dict.fromkeys(OF_SUMS, OF_COINS),
-        },
-    ),
-    "FederatedLDA, rrp": (
-        OneSilo("rrp"),
-        {},
-        {
-            "check_bad_counts_are_refused": EMPTY_SILO,
-            "check_neighbours_draw_alike": COINS,
-            AT_INFINITY: TWICE,
             **dict.fromkeys(OF_SUMS, OF_COINS),
         },
     ),

@@ -97,7 +97,7 @@ ON_DATA = [
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, publish_assignments=False, noise="gaussian", random_state=0),
     *(
         OfOneSilo(2, mechanism=mechanism, epsilon=4.0, allow_unlearnable=True, random_state=0)
-        for mechanism in ("aggregate", "bits", "rrp")
+        for mechanism in ("aggregate", "bits")
     ),
     Batch(1, **BITS),
     Stream(1, **BITS),

@@ -23,10 +23,10 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
+from fedlda import response_probability
 from run import HERE, Table, column, corpus, kos, scores
 
 from discreet.evaluate import completion_perplexity
-from discreet.federated.pair_round import response_probability
 from discreet.lda import fold_in
 
 PROMISE = math.inf

@@ -14,7 +14,7 @@ Guarantee
 ---------
 *Unit, neighbours*: one secret cell, replaced by any other. *Released*: one report.
 
-* Two cells outside T: pure :math:`\epsilon`, as for :class:`~discreet.federated.pair_round.PairResponse`.
+* Two cells outside T: pure :math:`\epsilon`, as for `fedlda.PairResponse`.
 * In the worst case: :math:`(\epsilon, 1 - \eta)`, and no smaller delta. *Proof.* Delta is the largest
   :math:`\sum_y (P(y | x) - e^\epsilon P(y | x'))^+`. For x in T only y = x counts, which x' never gives:
   :math:`1 - \eta`. For x outside T and x' in T only y = x can count: :math:`1 - \eta + \eta q_x - e^\epsilon \eta
@@ -42,8 +42,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.validate import shown
 from discreet.errors import ParameterError
-from discreet.federated.pair_round import PairResponse
 from discreet.privacy.noise.stream import SecureStream
+
+from .fedlda import PairResponse
 
 __all__ = ["RareWordResponse", "tail", "zipf_edge"]
 

@@ -22,6 +22,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
+from fedlda import fit_fedlda
 
 from discreet.evaluate import completion_perplexity
 from discreet.federated import FederatedLDA
@@ -86,16 +87,18 @@ def column(name, file):
 
 def federated(parts, line, epsilon, n_topics, n_rounds=1, per_token=1, seed=0):
     """Fit one line; epsilon is that of one report."""
-    options = {
-        "rrp": {"mechanism": "rrp", "n_rounds": n_rounds, "reports_per_token": per_token},
-        "bits": {"mechanism": "bits", "density": 0.08},
-        "aggregate": {"mechanism": "aggregate", "delta": DELTA, "tolerated": 1},
-    }[line]
+    told = {"total_epsilon": epsilon * per_token}
+    if line == "rrp":
+        settings = {"n_rounds": n_rounds, "reports_per_token": per_token}
+        fitted = fit_fedlda(parts, n_topics, epsilon=epsilon * per_token, random_state=seed, **settings)
+        traffic = fitted.bytes_received / len(parts) / n_rounds
+        return fitted.topic_word, {"bytes_per_client_and_round": traffic, **told}
+    options = {"bits": {"mechanism": "bits", "density": 0.08}, "aggregate": {"delta": DELTA, "tolerated": 1}}
     model = FederatedLDA(
-        n_topics, epsilon=epsilon * per_token, random_state=seed, allow_unlearnable=True, **options
+        n_topics, epsilon=epsilon, random_state=seed, allow_unlearnable=True, **options[line]
     ).fit(parts)
-    traffic = sum(size for size, _ in model.state_.traffic) / len(parts) / (n_rounds if line == "rrp" else 1)
-    return model.components_, {"bytes_per_client_and_round": traffic, "total_epsilon": epsilon * per_token}
+    traffic = sum(size for size, _ in model.state_.traffic) / len(parts)
+    return model.components_, {"bytes_per_client_and_round": traffic, **told}
 
 
 def split_silos(present, n_silos):

@@ -54,8 +54,7 @@ class Party:
         self.state = server_step(self.state, updates)
 
 
-PAIRS = {"n_rounds": 2, "epsilon": 20.0}
-BITS = {"n_rounds": 1, "epsilon": 5.0, "density": 0.2}
+BITS = {"epsilon": 5.0, "density": 0.2}
 SUM = {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1}
 
 
@@ -80,9 +79,8 @@ def _bad_updates(good):
     ]
 
 
-@pytest.mark.parametrize(("mechanism", "options"), [("rrp", PAIRS), ("bits", BITS)])
-def test_bad_updates_are_left_out_and_the_result_is_that_of_the_good_ones(mechanism, options):
-    party, clean = Party(mechanism, **options), Party(mechanism, **options)
+def test_bad_updates_are_left_out_and_the_result_is_that_of_the_good_ones():
+    party, clean = Party("bits", **BITS), Party("bits", **BITS)
     updates = party.updates([0, 1, 3])
     bad = _bad_updates(updates[0])
     party.step([*bad, updates[2], updates[0], updates[0], updates[1]])
@@ -94,34 +92,15 @@ def test_bad_updates_are_left_out_and_the_result_is_that_of_the_good_ones(mechan
     assert [len(a.ledger.entries) for a in party.accounts] == [1, 1, 0, 1]
 
 
-def test_cells_and_reports_beyond_the_rules_are_refused():
-    party = Party("rrp", most_reports=5000, **PAIRS)
-    good = party.updates([0])[0]
-    million = np.zeros(1_000_000, np.int64)
-    for values in (million, np.array([2 * N_WORDS + 1]), np.array([-1]), good.values[None]):
-        state = server_step(party.state, [good, Update(1, 0, values)])
-        assert len(state.refusals) == 1
-        assert state.traffic == ((good.values.nbytes, 1),)
+def test_reports_beyond_the_rules_are_refused():
     bits = Party("bits", most_reports=1000, **BITS)
     for values in (np.zeros((1001, 3), np.uint8), np.full((1, 3), 255, np.uint8), np.zeros((2, 4), np.uint8)):
         assert len(server_step(bits.state, [*bits.updates([0])[:1], Update(1, 0, values)]).refusals) == 1
         bits = Party("bits", most_reports=1000, **BITS)
 
 
-def test_a_late_client_is_left_out_and_pays_for_what_it_sent():
-    party = Party("rrp", **PAIRS)
-    late = party.updates([3])[0]
-    party.step(party.updates([0, 1]))
-    party.step([late, *party.updates([0, 1, 3])])
-    assert [refusal.reason for refusal in party.state.refusals] == ["for another round"]
-    assert party.state.finished
-    # Both of its rounds reported different tokens: one booking covers them.
-    assert [len(a.rounds) for a in party.accounts] == [2, 2, 0, 2]
-    assert [len(a.ledger.entries) for a in party.accounts] == [1, 1, 0, 1]
-
-
 def test_a_round_in_which_nobody_came_changes_nothing():
-    party = Party("rrp", **PAIRS)
+    party = Party("bits", **BITS)
     before = party.state.topic_word
     party.step([])
     np.testing.assert_array_equal(party.state.topic_word, before)
@@ -131,7 +110,7 @@ def test_a_round_in_which_nobody_came_changes_nothing():
 @pytest.mark.parametrize("gone_from", range(MESSAGES + 1))
 def test_one_silo_may_leave_a_sum_at_any_message(gone_from):
     """The sum is that of the silos whose vectors came, to the last integer (without noise)."""
-    party = Party("aggregate", n_rounds=1, epsilon=np.inf, delta=1e-6, tolerated=1)
+    party = Party("aggregate", epsilon=np.inf, delta=1e-6, tolerated=1)
     while not party.state.finished:
         there = [c for c in range(4) if c != 1 or party.state.round < gone_from]
         party.step(party.updates(there))
@@ -144,7 +123,7 @@ def test_one_silo_may_leave_a_sum_at_any_message(gone_from):
 
 @pytest.mark.parametrize("message", range(MESSAGES))
 def test_garbage_in_a_sum_is_refused_or_survived(message):
-    party = Party("aggregate", n_rounds=1, epsilon=np.inf, delta=1e-6, tolerated=1)
+    party = Party("aggregate", epsilon=np.inf, delta=1e-6, tolerated=1)
     gone = False
     while not party.state.finished:
         updates = party.updates([c for c in range(4) if not (gone and c == 1)])
@@ -163,7 +142,7 @@ def test_garbage_in_a_sum_is_refused_or_survived(message):
 @pytest.mark.parametrize("message", [m for m in range(MESSAGES) if m != VECTOR])
 def test_one_silos_random_bytes_cost_the_others_nothing(message):
     """Of the right shape, so that nobody sees it at once: the sum of the others comes out, or nobody has paid."""
-    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6, tolerated=1)
+    party = Party("aggregate", epsilon=2.0, delta=1e-6, tolerated=1)
     rng = np.random.default_rng(1)
     while not party.state.finished:
         updates = party.updates([c for c in range(4) if c != 1 or party.state.round <= message])
@@ -177,7 +156,7 @@ def test_one_silos_random_bytes_cost_the_others_nothing(message):
 
 
 def test_a_silo_that_says_all_shares_are_wrong_is_left_out_and_not_the_others():
-    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6, tolerated=1)
+    party = Party("aggregate", epsilon=2.0, delta=1e-6, tolerated=1)
     while not party.state.finished:
         there = [c for c in range(4) if c != 1 or party.state.round <= 2]
         updates = party.updates(there)
@@ -213,7 +192,7 @@ def test_conflicts_are_settled_by_leaving_out_who_has_most():
 
 
 def test_who_cannot_pay_says_so_before_the_others_pay():
-    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6)
+    party = Party("aggregate", epsilon=2.0, delta=1e-6)
     terms = agreed_terms(party.state)
     party.accounts[3] = Account(3, Ledger(1.0, 1e-6), expected=terms)
     updates = party.updates(range(3))
@@ -225,7 +204,7 @@ def test_who_cannot_pay_says_so_before_the_others_pay():
 
 
 def test_a_silo_that_counts_other_words_is_found_before_anything_is_booked():
-    for mechanism, options in (("rrp", PAIRS), ("bits", BITS), ("aggregate", SUM)):
+    for mechanism, options in (("bits", BITS), ("aggregate", SUM)):
         party = Party(mechanism, **options)
         party.silos[1] = party.silos[1][:, :-1]
         party.updates([0])
@@ -256,9 +235,9 @@ def test_what_was_paid_for_is_kept_where_nothing_can_be_learned(tmp_path):
         make_release(party.state, [a.ledger for a in party.accounts], WORDS, reproducible=True)
 
 
-@pytest.mark.parametrize("mechanism", ["rrp", "bits", "aggregate"])
+@pytest.mark.parametrize("mechanism", ["bits", "aggregate"])
 def test_saved_sums_give_the_same_topics_and_damaged_files_are_refused(mechanism, tmp_path):
-    party = Party(mechanism, **{"rrp": PAIRS, "bits": BITS, "aggregate": SUM}[mechanism])
+    party = Party(mechanism, **{"bits": BITS, "aggregate": SUM}[mechanism])
     with pytest.raises(ReleaseError, match="is not done"):
         save_state(party.state, tmp_path / "early")
     while not party.state.finished:
@@ -276,7 +255,7 @@ def test_saved_sums_give_the_same_topics_and_damaged_files_are_refused(mechanism
 
 
 def test_too_few_silos_leave_the_sum_hidden_and_booked():
-    party = Party("aggregate", n_rounds=1, epsilon=1.0, delta=1e-6, tolerated=1)
+    party = Party("aggregate", epsilon=1.0, delta=1e-6, tolerated=1)
     for _ in range(VECTOR):
         party.step(party.updates(range(4)))
     late = party.updates(range(4))
@@ -300,15 +279,13 @@ def test_contributions_equal_the_naive_ones_and_keep_the_norm():
 
 
 def test_an_unfinished_state_gives_no_release():
-    party = Party("rrp", **PAIRS)
+    party = Party("bits", **BITS)
     with pytest.raises(ParameterError, match="not done"):
         make_release(party.state, [a.ledger for a in party.accounts], ["a"] * N_WORDS, reproducible=True)
 
 
-@pytest.mark.parametrize("mechanism", ["rrp", "bits"])
-def test_nothing_is_read_before_it_is_booked(mechanism):
-    options = PAIRS if mechanism == "rrp" else BITS
-    party = Party(mechanism, **options)
+def test_nothing_is_read_before_it_is_booked():
+    party = Party("bits", **BITS)
     booked = []
 
     def corpus():
@@ -321,7 +298,7 @@ def test_nothing_is_read_before_it_is_booked(mechanism):
     assert booked == [1]
 
 
-@pytest.mark.parametrize("mechanism", ["rrp", "bits", "aggregate"])
+@pytest.mark.parametrize("mechanism", ["bits", "aggregate"])
 def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechanism):
     from discreet.federated.wire import (
         account_json,
@@ -332,8 +309,8 @@ def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechan
         values_bytes,
     )
 
-    more = {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6, "tolerated": 1}
-    party = Party(mechanism, **{"rrp": PAIRS, "bits": BITS, "aggregate": more}[mechanism])
+    more = {"epsilon": np.inf, "delta": 1e-6, "tolerated": 1}
+    party = Party(mechanism, **{"bits": BITS, "aggregate": more}[mechanism])
     while not party.state.finished:
         updates = []
         for c in range(4):
@@ -375,10 +352,6 @@ def test_sizes_of_messages_tell_what_the_page_says():
     party = Party("bits", n_clients=2, **BITS)
     party.silos = [few, many]
     assert [len(update.values) for update in party.updates(range(2))] == [3, 3000]
-    party = Party("rrp", n_clients=2, n_rounds=1, epsilon=2.0)
-    party.silos = [few, many]
-    for update, counts in zip(party.updates(range(2)), party.silos, strict=True):
-        assert len(update.values) == -(-int(counts.sum()) // 256) * 256
 
 
 def _npy(header, body=b""):
@@ -449,7 +422,7 @@ def _packed(header, topics, how=zipfile.ZIP_STORED):
 
 
 def test_packed_archives_and_topics_that_are_none_are_refused():
-    state = Party("rrp", **PAIRS).state
+    state = Party("bits", **BITS).state
     with zipfile.ZipFile(io.BytesIO(state_bytes(state, 0))) as parts:
         header = json.loads(parts.read("header.json"))
     good = values_bytes(state.topic_word)

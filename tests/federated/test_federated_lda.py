@@ -1,4 +1,4 @@
-"""FederatedLDA: all three settings, their ledgers, and what they refuse."""
+"""FederatedLDA: both settings, their ledgers, and what they refuse."""
 
 import math
 
@@ -22,7 +22,6 @@ def corpus(n=6000, n_words=60, n_topics=3, seed=0):
 PARTS = [corpus(2000, seed=seed) for seed in range(3)]
 HELD_OUT = corpus(300, seed=9)
 SETTINGS = {
-    "rrp": {"epsilon": 40.0, "n_rounds": 8, "reports_per_token": 8},
     "bits": {"epsilon": 4.0, "density": 0.15},
     "aggregate": {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1},
 }
@@ -110,16 +109,6 @@ def test_a_fit_that_learned_nothing_keeps_what_was_paid_for():
     assert fit_state(model.state_, allow_unlearnable=True).topic_word.shape == (2, 60)
 
 
-def test_each_token_is_reported_once_and_paid_once():
-    model = FederatedLDA(3, mechanism="rrp", epsilon=3.0, n_rounds=5, random_state=0).fit(PARTS)
-    for ledger in model.client_ledgers_:
-        assert len(ledger.entries) == 1
-        assert ledger.spent().epsilon == pytest.approx(3.0)
-    n_tokens = sum(int(part.sum()) for part in PARTS)
-    reports = model.release_.configuration["bytes_received"] / 8
-    assert n_tokens <= reports <= n_tokens + 5 * 3 * 256
-
-
 def test_a_secure_run_is_for_release():
     model = FederatedLDA(2, mechanism="aggregate", epsilon=2.0, delta=1e-6).fit(PARTS)
     assert not model.release_.reproducible
@@ -135,13 +124,10 @@ def test_without_privacy_the_twin_says_so():
     ("options", "error"),
     [
         ({"mechanism": "none", "epsilon": 1.0}, ParameterError),
-        ({"mechanism": "rrp", "epsilon": 0.0}, PrivacyError),
-        ({"mechanism": "rrp", "epsilon": math.nan}, PrivacyError),
+        ({"mechanism": "bits", "epsilon": 0.0}, PrivacyError),
+        ({"mechanism": "bits", "epsilon": math.nan}, PrivacyError),
         ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 0.0}, PrivacyError),
         ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 3}, ParameterError),
-        ({"mechanism": "bits", "epsilon": 1.0, "n_rounds": 2}, ParameterError),
-        ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 2, "reports_per_token": 3}, ParameterError),
-        ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 0}, ParameterError),
     ],
 )
 def test_settings_that_cannot_be_kept_are_refused(options, error):
@@ -170,7 +156,7 @@ def test_budget_stops_a_server_that_asks_again():
     from discreet.federated.federated_lda import make_ledger
     from discreet.privacy import SecureStream
 
-    state = init_server("rrp", n_clients=1, n_topics=2, n_words=60, n_rounds=3, epsilon=2.0)
+    state = init_server("bits", n_clients=1, n_topics=2, n_words=60, epsilon=2.0)
     account, stream = Account(0, make_ledger(state)), SecureStream(0)
     client_update(state, PARTS[0], stream, account)
     with pytest.raises(BudgetExceeded):
@@ -180,8 +166,7 @@ def test_budget_stops_a_server_that_asks_again():
 
 def test_settings_that_do_not_go_together_are_refused_with_the_plan():
     for options, names in (
-        ({"mechanism": "bits", "n_rounds": 2}, ("mechanism", "n_rounds")),
-        ({"mechanism": "rrp", "reports_per_token": 2}, ("reports_per_token", "n_rounds")),
+        ({"mechanism": "bits", "word_vectors": np.eye(60)}, ("word_vectors", "mechanism")),
         ({"delta": 0.0}, ("mechanism", "delta")),
     ):
         with pytest.raises(DiscreetError) as found:

@@ -63,9 +63,8 @@ def client_app(agreed):
 @pytest.mark.parametrize(
     ("mechanism", "options"),
     [
-        ("rrp", {"n_rounds": 3, "epsilon": 30.0, "reports_per_token": 3}),
-        ("bits", {"n_rounds": 1, "epsilon": 5.0, "density": 0.2}),
-        ("aggregate", {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6}),
+        ("bits", {"epsilon": 5.0, "density": 0.2}),
+        ("aggregate", {"epsilon": np.inf, "delta": 1e-6}),
         ("aggregate", {"epsilon": 2.0, "delta": 1e-6, "word_vectors": np.eye(N_WORDS)[:, ::10] + 0.1}),
     ],
 )

@@ -560,7 +560,7 @@ def test_what_does_not_go_together_is_refused():
     sizes = {"n_clients": 2, "n_topics": K, "n_words": V, "epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(ParameterError, match="asks for; give public vectors"):
         init_server("aggregate", statistic="questions", **sizes)
-    with pytest.raises(ParameterError, match="questions are asked with"):
+    with pytest.raises(ParameterError, match="word_vectors need mechanism="):
         init_server("bits", word_vectors=VECTORS, vocabulary=WORDS, **sizes)
     with pytest.raises(ParameterError, match="statistic must be"):
         init_server("aggregate", statistic="none", **sizes)

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from experiments.wang2020.fedlda import PairResponse
 from experiments.wang2020.rare_words import RareWordResponse, tail, zipf_edge
 from tests.naive.federated import excluding, largest_loss, needed_delta, slow_tail, slow_zipf_edge
 
 from discreet.errors import ParameterError
-from discreet.federated.pair_round import PairResponse
 from discreet.privacy import SecureStream
 
 NOISE = np.array([0.5, 0.3, 0.12, 0.05, 0.02, 0.01])

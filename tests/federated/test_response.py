@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from experiments.wang2020.fedlda import PairResponse, response_probability
 from tests.naive.federated import another_cell, largest_loss, mixture, slow_debias
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.pair_round import PairResponse, response_probability
 from discreet.privacy import SecureStream
 
 

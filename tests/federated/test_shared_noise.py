@@ -87,7 +87,7 @@ def test_any_silos_that_see_the_result_lose_no_more_than_is_told(n, tolerated, e
     from discreet.federated import init_server
     from discreet.federated.sum_round import counted_on, noise_multiplier
 
-    sizes = {"n_clients": n, "n_topics": 2, "n_words": 50, "n_rounds": 1, "tolerated": tolerated}
+    sizes = {"n_clients": n, "n_topics": 2, "n_words": 50, "tolerated": tolerated}
     state = init_server("aggregate", epsilon=epsilon, delta=1e-6, **sizes)
     total = _deviation(state)
     share = share_of_noise(total, counted_on(state))
@@ -107,7 +107,7 @@ def test_two_silos_lose_more_to_each_other_where_the_result_was_to_stay_with_the
     from discreet.federated import init_server
     from discreet.federated.sum_round import counted_on, noise_multiplier
 
-    sizes = {"n_clients": 2, "n_topics": 2, "n_words": 50, "n_rounds": 1, "epsilon": 2.0, "delta": 1e-6}
+    sizes = {"n_clients": 2, "n_topics": 2, "n_words": 50, "epsilon": 2.0, "delta": 1e-6}
     hidden = init_server("aggregate", silos_see_result=False, **sizes)
     total = _deviation(hidden)
     share = share_of_noise(total, counted_on(hidden))

@@ -1,11 +1,4 @@
-"""A client's own account: its ledger, and which of its tokens it has reported how often. Never leaves the silo.
-
-Tokens are dealt into ``n_rounds`` classes by a permutation that only the client knows and that does not depend on what
-the tokens are. In round r it reports the classes r, ..., r + m - 1 (modulo the number of rounds), so that after all
-rounds each token was reported m times. A round is booked where it raises the number of reports of the most reported
-class; where it does not, the tokens it reports are others than before, and none pays more than what is booked. A
-server that asks twice for a round, or for more rounds, is booked like any other: the budget stops it.
-"""
+"""A client's own account: its ledger, what it agreed to, and what it has sent. Never leaves the silo."""
 
 from __future__ import annotations
 
@@ -16,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet._base.arrays import carried, names_of
 from discreet._base.validate import refuse
@@ -25,16 +17,12 @@ from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.masks.keys import ORDER
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
-from discreet.privacy.noise.stream import SecureStream
 
 #: Whom each mechanism's promise is about: unit and relation of the clients' ledgers.
 UNITS = {
-    "rrp": ("pair", "replace_one"),
     "bits": ("word", "replace_one"),
     "aggregate": ("document", "add_or_remove_one"),
 }
-#: Whose promise is about one word of a text, which must stand in one column.
-OF_ONE_WORD = ("bits", "rrp")
 #: What a silo must have been told by others than the server before it sends its share of a sum: the noise hangs on it.
 AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
@@ -70,10 +58,10 @@ def check_columns(corpus: Any, mechanism: str, n_words: int) -> None:
     """Refuse columns that no promise can be made about, before anything is booked; reads no counts.
 
     These are columns of another number than the server asks for, columns that were chosen from the texts, and, where
-    the promise is about one word or pair, runs of words.
+    the promise is about one word, runs of words.
     """
     refuse_chosen_columns(corpus)
-    if mechanism in OF_ONE_WORD:
+    if mechanism == "bits":
         refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
     shape = getattr(carried(corpus, "counts"), "shape", None) or getattr(corpus, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[1] != n_words):
@@ -118,12 +106,6 @@ class Account:
     ----------
     rounds : list of tuple
         (round, what was sent) for each update computed.
-    served : array of shape (n_rounds,), optional
-        How often each class of tokens was reported.
-    dealt : array of shape (n_tokens,), optional
-        The class of each token.
-    corpus_digest : str, optional
-        Of the corpus whose tokens were dealt.
     terms : dict of str to str, optional
         The settings of the first round.
     masker : Masker, optional
@@ -144,16 +126,13 @@ class Account:
         self.confirm = confirm
         self.rounds: list[tuple[int, str]] = []
         self.masker: Any = None
-        self.served: NDArray[np.int64] | None = None
-        self.dealt: NDArray[np.int64] | None = None
-        self.corpus_digest: str | None = None
         self.terms: dict[str, str] | None = None
 
     def agree(self, mechanism: str, terms: Mapping[str, Any]) -> None:
         """Hold the server to what was agreed and to the settings of its first round, and the ledger to the unit.
 
-        Which tokens are paid for is worked out over rounds, and a sum's noise from the number of clients. A server that
-        chose or changed settings could have more told than was booked.
+        A sum's noise is worked out from the number of clients: a server that chose or changed settings could have more
+        told than was booked.
         """
         ledger, wanted = self.ledger, UNITS[mechanism]
         if (ledger.privacy_unit, ledger.neighboring) != wanted:
@@ -212,47 +191,3 @@ class Account:
         reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}", once=once)
         self.rounds.append((number, what))
         return reservation
-
-    def book_classes(
-        self, number: int, n_rounds: int, per_token: int, epsilon: float, *, reproducible: bool
-    ) -> NDArray[np.int64]:
-        """Book a round of pair reports, each of loss ``epsilon``, and return the classes of tokens it reports."""
-        if self.served is None:
-            self.served = np.zeros(n_rounds, np.int64)
-        classes = (number + np.arange(per_token)) % n_rounds
-        served = self.served.copy()
-        served[classes] += 1
-        if served.max() > self.served.max():
-            what = "reports of (word, topic) pairs, each at most once in this round"
-            self.book(events.pure(epsilon), number, what, reproducible=reproducible)
-        else:
-            self.rounds.append((number, "reports of other tokens than before; no further cost to any"))
-        self.served = served
-        return classes
-
-    def classes(self, corpus: Any, n_rounds: int, stream: SecureStream) -> NDArray[np.int64]:
-        """Return the class of each token of a CSR matrix of counts, shape (n_tokens,); drawn once.
-
-        Raises
-        ------
-        PrivacyError
-            Where the corpus is another than in earlier rounds: a token dealt twice could be reported twice, paid once.
-        """
-        digest, n_tokens = _digest(corpus), int(corpus.data.sum())
-        if self.corpus_digest not in (None, digest):
-            raise PrivacyError(
-                "the corpus changed since this client's first round; nothing is sent. Start over, with a budget of its "
-                "own for the texts that were reported."
-            )
-        self.corpus_digest = digest
-        if self.dealt is None:
-            order = np.argsort(stream.spawn("classes").words(n_tokens), kind="stable")
-            self.dealt = (np.arange(n_tokens) % n_rounds)[order]
-        return self.dealt
-
-
-def _digest(corpus: Any) -> str:
-    found = hashlib.sha256()
-    for part in (corpus.indptr, corpus.indices, corpus.data):
-        found.update(np.asarray(part, np.int64).tobytes())
-    return found.hexdigest()

@@ -1,7 +1,6 @@
 """FederatedLDA: topics of texts that stay in their silos, simulated in one process. A shell over the round functions.
 
-The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, :mod:`~discreet.federated.bit_round` and
-:mod:`~discreet.federated.sum_round`.
+The guarantees and their proofs stand in :mod:`~discreet.federated.bit_round` and :mod:`~discreet.federated.sum_round`.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from discreet.corpus.vocabulary import (
     refuse_chosen_columns,
 )
 from discreet.corpus.word_vectors import read_vectors
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
-from discreet.federated.account import OF_ONE_WORD, UNITS, Account, vocabulary_digest
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
+from discreet.federated.account import UNITS, Account, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
-from discreet.federated.state import RULES, State, agreed_terms, faults_together, hidden_result_faults
+from discreet.federated.state import RULES, State, agreed_terms, faults_together
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
@@ -57,17 +56,13 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     ----------
     n_topics : int, default 20
         Number of topics, K.
-    mechanism : {"aggregate", "bits", "rrp"}, default "aggregate"
+    mechanism : {"aggregate", "bits"}, default "aggregate"
         "aggregate": moments summed over silos by secure aggregation, with noise that the silos bring together; by far
         the most topics for a promise about whole documents. "bits": one randomised report of each document's words,
-        once. "rrp": FedLDA as published, made right: randomised (word, topic) pairs in every round.
+        once.
     epsilon, delta : float, default 1.0 and 1e-6
-        The promise: for one whole document added or removed ("aggregate", the only one that uses delta), for one
-        replaced word ("bits"), for all reports of one (topic, word) pair together, given all drawn topics ("rrp").
-    n_rounds : int, default 1
-        Of "rrp"; the others have one.
-    reports_per_token : int, default 1
-        "rrp": in how many rounds each token is reported, each time with ``epsilon / reports_per_token``.
+        The promise: for one whole document added or removed ("aggregate", the only one that uses delta), or for one
+        replaced word ("bits").
     tolerated : int, default 0
         "aggregate": how many silos may drop out, or be in league with the server; below half of them, or so many that
         each silo brings all the noise.
@@ -100,7 +95,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     components_ : array of shape (n_topics, n_words)
         The same, under scikit-learn's name.
     learnable_ : int
-        How many topics the noise let through (not of "rrp", nor with ``word_vectors``).
+        How many topics the noise let through (not with ``word_vectors``).
     client_ledgers_ : list of Ledger
         What each client booked, round by round.
     n_features_in_ : int
@@ -135,8 +130,6 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     mechanism: Annotated[str, RULES["mechanism"]] = "aggregate"
     epsilon: float = 1.0
     delta: Annotated[float, RULES["delta"]] = 1e-6
-    n_rounds: Annotated[int, RULES["n_rounds"]] = 1
-    reports_per_token: Annotated[int, RULES["reports_per_token"]] = 1
     tolerated: Annotated[int, RULES["tolerated"]] = 0
     silos_see_result: Annotated[bool, FLAG] = True
     word_vectors: Annotated[Any, ANYTHING] = None
@@ -149,14 +142,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     def _faults(self) -> list[DiscreetError]:
         faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
         if not faults:
-            faults += faults_together(
-                self.mechanism, self.delta, self.n_rounds, self.reports_per_token, one_round=1
-            )
             statistic = "pairs" if self.word_vectors is None else "questions"
-            faults += hidden_result_faults(self.silos_see_result, statistic)
-            if self.word_vectors is not None and self.mechanism != "aggregate":
-                wanted = (Parameter("word_vectors"), " need ", Parameter("mechanism"), '="aggregate".')
-                faults.append(ParameterError(*wanted))
+            faults += faults_together(self.mechanism, self.delta, self.silos_see_result, statistic)
         return faults
 
     def planned_event(self) -> events.Event:
@@ -181,9 +168,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             from discreet.federated.sum_round import sum_event
 
             return sum_event(self.epsilon, self.delta)
-        if self.mechanism == "bits":
-            return events.pure(self.epsilon)
-        return events.composed(events.pure(self.epsilon / self.reports_per_token), self.reports_per_token)
+        return events.pure(self.epsilon)
 
     def fit(
         self, X: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
@@ -216,11 +201,9 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             n_clients=len(X),
             n_topics=self.n_topics,
             n_words=n_words,
-            n_rounds=self.n_rounds,
             epsilon=self.epsilon,
             delta=self.delta,
             vocabulary=vocabulary_digest(words),
-            reports_per_token=self.reports_per_token,
             tolerated=self.tolerated,
             silos_see_result=self.silos_see_result,
             word_vectors=vectors,
@@ -255,12 +238,11 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
 
     @property
     def learnable_(self) -> int:
-        """How many topics the noise let through; pairs of words and topics ("rrp") do not tell it."""
+        """How many topics the noise let through; sums of questions do not tell it."""
         check_is_fitted(self, "release_")
         found = self.release_.configuration.get("learnable")
         if not isinstance(found, int):
-            what = "word_vectors=" if self.word_vectors is not None else f'mechanism="{self.mechanism}"'
-            raise AttributeError(f"{what} does not tell how many topics can be learned.")
+            raise AttributeError("word_vectors= does not tell how many topics can be learned.")
         return found
 
     def fit_transform(self, X: Sequence[Any], y: Any = None, **fit_params: Any) -> NDArray[np.float64]:
@@ -324,7 +306,7 @@ def _words(
             Proposal("words_are_public", True),
             ".",
         )
-    for given in found if mechanism in OF_ONE_WORD else ():
+    for given in found if mechanism == "bits" else ():
         refuse(faults_of_runs(given.words, given.cut))
     words = found[0].words
     if words is not None and len(words) != n_words:
@@ -371,11 +353,6 @@ def make_release(
         bytes_received=sum(size for size, _ in state.traffic),
         **words.settings(),
     )
-    if state.mechanism == "rrp":
-        settings["reports_per_token"] = state.reports_per_token
-        settings["promise_is_for"] = (
-            "one pair, given all topics; a change of one word of a document of n tokens may lose n times as much"
-        )
     if state.mechanism == "aggregate":
         settings["dropouts_tolerated"] = state.tolerated
         settings["promise_holds_towards_silos"] = state.silos_see_result

@@ -26,20 +26,20 @@ from discreet._base.validate import faults_of, is_whole, refuse, rules, whole
 from discreet.corpus.vocabulary import faults_of_runs
 from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError
-from discreet.federated.account import OF_ONE_WORD, Account, check_columns, vocabulary_digest
+from discreet.federated.account import Account, check_columns, vocabulary_digest
 from discreet.federated.state import (
     MESSAGES,
-    SHARES_OF_SUMS,
     TERMS,
     Learned,
     Refusal,
     State,
     agreed_terms,
     check_terms,
+    steps_of,
 )
 from discreet.privacy.noise.stream import SecureStream
 
-_PARTS = {"rrp": "pair_round", "bits": "bit_round", "aggregate": "sum_round"}
+_PARTS = {"bits": "bit_round", "aggregate": "sum_round"}
 
 
 class Update(NamedTuple):
@@ -51,7 +51,7 @@ class Update(NamedTuple):
         Its number, from 0.
     round : int
     values : array
-        "rrp": reported cells, int64. "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate": see
+        "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate": see
         :mod:`~discreet.federated.sum_round`.
     """
 
@@ -66,7 +66,6 @@ def init_server(
     n_clients: int,
     n_topics: int,
     n_words: int,
-    n_rounds: int = 1,
     epsilon: float,
     delta: float = 0.0,
     vocabulary: Any = "",
@@ -78,10 +77,8 @@ def init_server(
 
     Parameters
     ----------
-    mechanism : {"rrp", "bits", "aggregate"}
-    n_clients, n_topics, n_words, n_rounds : int
-        "bits" and "aggregate" have one round; that of "aggregate" takes six messages, each a step (24 with
-        ``word_vectors``).
+    mechanism : {"bits", "aggregate"}
+    n_clients, n_topics, n_words : int
     epsilon, delta : float
     vocabulary : sequence of str, or str
         The public words, or their digest (:func:`vocabulary_digest`).
@@ -92,8 +89,8 @@ def init_server(
         (:mod:`~discreet.federated.question_round`). ``vocabulary`` must be the words themselves, unless this is an
         array with a row for each.
     **options
-        ``reports_per_token``, ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``,
-        ``density``, ``allow_unlearnable``; see :class:`State`.
+        ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``, ``density``,
+        ``allow_unlearnable``; see :class:`State`.
 
     Raises
     ------
@@ -102,26 +99,19 @@ def init_server(
     """
     vocabulary = vocabulary if isinstance(vocabulary, str) else tuple(vocabulary)
     digest = vocabulary if isinstance(vocabulary, str) else vocabulary_digest(vocabulary)
-    if mechanism in OF_ONE_WORD and not isinstance(vocabulary, str):
+    if mechanism == "bits" and not isinstance(vocabulary, str):
         refuse(faults_of_runs([str(word) for word in vocabulary], {}))
     if word_vectors is not None:
         options["statistic"] = "questions"
-    unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"})
+    unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"} | set(options) & {"n_rounds"})
     if unknown:
         raise ParameterError(f"there is no setting {', '.join(unknown)}; see discreet.federated.State.")
-    numbers = {"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words}
     statistic: Any = options.get("statistic", "pairs")
     if statistic == "questions" and word_vectors is None:
         raise ParameterError('statistic="questions" is what word_vectors= asks for; give public vectors.')
-    rounds = n_rounds
-    if mechanism == "aggregate" and n_rounds == 1:
-        rounds = MESSAGES * len(SHARES_OF_SUMS.get(statistic, ("one",)))
     given: dict[str, Any] = {
-        "mechanism": mechanism,
-        **numbers,
-        "n_rounds": rounds,
-        "epsilon": epsilon,
-        "delta": delta,
+        **{"mechanism": mechanism, "n_clients": n_clients, "n_topics": n_topics, "n_words": n_words},
+        **{"n_rounds": steps_of(mechanism, statistic), "epsilon": epsilon, "delta": delta},
     }
     defaults = {field.name: field.default for field in fields(State) if field.name in TERMS}
     check_terms({**defaults, **given, "vocabulary": digest, **options})
@@ -175,7 +165,7 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
         Where the round would cost more than is left. Nothing is sent then.
     PrivacyError
         Where the server's settings are not those that were agreed, or of the client's first round, the ledger
-        protects another unit, or one word of a text is counted in several columns ("bits", "rrp").
+        protects another unit, or one word of a text is counted in several columns ("bits").
     CorpusError
         Where the silo counts another number of words, before anything is booked; where its counts are none, after.
     """

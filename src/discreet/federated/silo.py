@@ -64,7 +64,7 @@ from discreet._base.files import hold_folder, open_plain, write_whole
 from discreet._base.validate import refuse
 from discreet.corpus.vocabulary import faults_of_runs
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
-from discreet.federated.account import OF_ONE_WORD, Account, check_silo
+from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import client_update
 from discreet.federated.state import MESSAGES, TERMS, State, agreed_terms
 from discreet.federated.wire import RECORD, account_json, read_account, read_state, values_bytes
@@ -125,8 +125,7 @@ class Session:
     @property
     def needless(self) -> bool:
         """Whether nothing is lost with it: it ended, never paid, or is between sums, which have keys of their own."""
-        between = self.account.terms is not None and self.account.terms["mechanism"] == "aggregate"
-        return self.ended or not self.paid or (between and self.account.masker is None)
+        return self.ended or not self.paid or self.account.masker is None
 
     @property
     def under_way(self) -> bool:
@@ -393,7 +392,7 @@ class Silo:
         confirm: Callable[[str, int, int], bool] | None = None,
         folder: str | Path | None = None,
     ) -> None:
-        if any(task.get("mechanism") in OF_ONE_WORD for task in tasks):
+        if any(task.get("mechanism") == "bits" for task in tasks):
             refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
         self._counts = check_silo(corpus, corpus.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm

@@ -28,7 +28,7 @@ from discreet._base.validate import (
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.federated.masks.masker import MOST_SILOS, check_tolerated
 
-MECHANISMS = ("aggregate", "bits", "rrp")
+MECHANISMS = ("aggregate", "bits")
 #: How many messages one sum takes, and which of them is the one that costs.
 MESSAGES, VECTOR = 6, 3
 #: Of the precision of the noise, for each sum that "aggregate" makes: one of words and pairs, or one for each question.
@@ -37,7 +37,7 @@ SHARES_OF_SUMS = {
     "questions": (Fraction(4, 10), Fraction(1, 10), Fraction(2, 10), Fraction(3, 10)),
 }
 #: Beyond what anybody needs, and far below what would fill a silo's memory.
-_MOST, _MOST_ROUNDS = 10**7, 10**4
+_MOST = 10**7
 
 #: What settings must be, on either side of the wire.
 RULES = rules(
@@ -45,9 +45,8 @@ RULES = rules(
     n_clients=whole(most=MOST_SILOS),
     n_topics=whole(most=_MOST),
     n_words=whole(most=_MOST),
-    n_rounds=whole(most=_MOST_ROUNDS),
+    n_rounds=whole(),
     delta=number(least=0, below=1),
-    reports_per_token=whole(most=_MOST_ROUNDS),
     most_reports=whole(most=2**40),
     tolerated=whole(0),
     silos_see_result=FLAG,
@@ -103,14 +102,13 @@ class State:
     Attributes
     ----------
     mechanism : str
-    n_clients, n_topics, n_words, n_rounds : int
+    n_clients, n_topics, n_words : int
+    n_rounds : int
+        Steps: one of "bits", six messages of each sum of "aggregate".
     epsilon, delta : float
-        The promise: of one pair's reports together, given all topics ("rrp"), of one replaced word ("bits"), of one
-        document ("aggregate").
-    reports_per_token : int
-        "rrp": in how many rounds each token is reported.
+        The promise: of one replaced word ("bits"), of one document ("aggregate").
     most_reports : int
-        Largest number of reports that a client may send in a round.
+        "bits": largest number of reports that a client may send.
     tolerated : int
         "aggregate": how many clients may drop out, or be in league with the server.
     silos_see_result : bool
@@ -147,7 +145,6 @@ class State:
     epsilon: float
     delta: float
     topic_word: NDArray[np.float64]
-    reports_per_token: int = 1
     most_reports: int = 1 << 20
     tolerated: int = 0
     silos_see_result: bool = True
@@ -209,38 +206,25 @@ def check_terms(values: Mapping[str, Any]) -> None:
     if not is_number(epsilon) or not epsilon > 0:
         faults.append(PrivacyError(f"epsilon must be positive, but is {shown(epsilon)}."))
     if not faults:
-        mechanism, of_silos = values["mechanism"], (values["n_clients"], values["tolerated"])
-        rounds, statistic = MESSAGES * len(SHARES_OF_SUMS[values["statistic"]]), values["statistic"]
-        faults += faults_together(
-            mechanism, delta, values["n_rounds"], values["reports_per_token"], one_round=rounds
-        )
-        if statistic != "pairs" and mechanism != "aggregate":
-            faults.append(
-                ParameterError(f'questions are asked with mechanism="aggregate", not "{mechanism}".')
-            )
-        faults += hidden_result_faults(values["silos_see_result"], statistic)
+        mechanism, statistic, seen = (values[name] for name in ("mechanism", "statistic", "silos_see_result"))
+        if values["n_rounds"] != steps_of(mechanism, statistic):
+            faults.append(ParameterError(f'mechanism="{mechanism}" has one round; leave n_rounds alone.'))
+        faults += faults_together(mechanism, delta, seen, statistic)
         if mechanism == "aggregate":
-            faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=values["silos_see_result"]))
+            of_silos = values["n_clients"], values["tolerated"]
+            faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=seen))
     refuse(faults)
 
 
-def hidden_result_faults(silos_see_result: bool, statistic: str) -> list[DiscreetError]:
-    """Return what is wrong with a result that silos are not to see; whoever is asked about sums sees them."""
-    if silos_see_result or statistic == "pairs":
-        return []
-    return [
-        PrivacyError(
-            "silos see what the sums before each question led to, so that with ",
-            *(Parameter("word_vectors"), " the result cannot stay with the server: leave "),
-            *(Parameter("silos_see_result"), " at True."),
-        )
-    ]
+def steps_of(mechanism: Any, statistic: Any) -> int:
+    """Return how many messages a silo sends: six for each sum, or one of reports."""
+    return MESSAGES * len(SHARES_OF_SUMS.get(statistic, ("one",))) if mechanism == "aggregate" else 1
 
 
 def faults_together(
-    mechanism: str, delta: float, n_rounds: int, reports_per_token: int, *, one_round: int = MESSAGES
+    mechanism: str, delta: float, silos_see_result: bool, statistic: str
 ) -> list[DiscreetError]:
-    """Return what is wrong with settings together, each of which is right; ``one_round`` of sums has so many steps."""
+    """Return what is wrong with settings together, each of which is right."""
     faults: list[DiscreetError] = []
     if mechanism == "aggregate" and not delta > 0:
         faults.append(
@@ -249,21 +233,15 @@ def faults_together(
                 *(Parameter("delta"), " above 0, such as 1e-6."),
             )
         )
-    rounds = {"bits": 1, "aggregate": one_round}.get(mechanism)
-    if rounds and n_rounds != rounds:
+    if statistic != "pairs" and mechanism != "aggregate":
+        wanted = (Parameter("word_vectors"), " need ", Parameter("mechanism"), '="aggregate".')
+        faults.append(ParameterError(*wanted))
+    if statistic != "pairs" and not silos_see_result:
         faults.append(
-            ParameterError(
-                Parameter("mechanism"),
-                f'="{mechanism}" has one round; leave ',
-                Parameter("n_rounds"),
-                " at 1.",
-            )
-        )
-    if mechanism == "rrp" and reports_per_token > n_rounds:
-        faults.append(
-            ParameterError(
-                *(Parameter("reports_per_token"), " can be ", Parameter("n_rounds")),
-                " at most: a token is reported once per round.",
+            PrivacyError(
+                "silos see what the sums before each question led to, so that with ",
+                *(Parameter("word_vectors"), " the result cannot stay with the server: leave "),
+                *(Parameter("silos_see_result"), " at True."),
             )
         )
     return faults

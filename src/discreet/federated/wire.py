@@ -1,7 +1,7 @@
 """States, updates and accounts as bytes, without pickles: what a transport carries, and what a silo keeps.
 
-A message to a client holds the terms, the topics where the mechanism uses them ("rrp"), and of a sum under masks
-only what this client needs: the question, too, where the answers are to be summed now. Bytes from others are read with
+A message to a client holds the terms, and of a sum under masks only what this client needs: the question, too, where
+the answers are to be summed now. Bytes from others are read with
 numpy's ``allow_pickle=False``; what cannot be read is no update (:func:`read_values` returns None), which
 ``server_step`` leaves out.
 """
@@ -89,8 +89,7 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:
         raise ValueError("no such round")
     topics = arrays.pop("topics")
-    needed = bool(topics.size) or terms["mechanism"] == "rrp"  # a silo would find out after it had paid
-    if needed and topics.shape != (terms["n_topics"], terms["n_words"]):
+    if topics.size and topics.shape != (terms["n_topics"], terms["n_words"]):
         raise ValueError("topics of another shape")
     if not (np.isfinite(topics).all() and (topics >= 0).all()):
         raise ValueError("topics that are no probabilities")
@@ -109,8 +108,7 @@ def state_bytes(state: State, client: int) -> bytes:
         shown = shown_to(client, message, kept)
         content = {str(silo): part.hex() for silo, part in shown.content.items()}
         header["shown"] = {"content": content, "silos": [int(silo) for silo in shown.silos]}
-    topics = state.topic_word if state.mechanism == "rrp" else np.zeros((0, 0))
-    return _archive(header, {"topics": topics, **arrays})
+    return _archive(header, {"topics": np.zeros((0, 0)), **arrays})
 
 
 def read_state(content: bytes) -> State:
@@ -210,9 +208,6 @@ def account_json(account: Account, *, keys: bool = True) -> str:
     value: dict[str, Any] = {
         "client": account.client,
         "rounds": account.rounds,
-        "served": None if account.served is None else account.served.tolist(),
-        "classes": None if account.dealt is None else account.dealt.tolist(),
-        "corpus": account.corpus_digest,
         "terms": account.terms,
         "masker": None if masker is None else masker.to_json(),
     }
@@ -224,11 +219,7 @@ def read_account(text: str, ledger: Ledger, **how: Any) -> Account:
     value = json.loads(text)
     account = Account(int(value["client"]), ledger, **how)
     account.rounds = [(int(number), str(what)) for number, what in value["rounds"]]
-    if value["served"] is not None:
-        account.served = np.array(value["served"], np.int64)
-    if value["classes"] is not None:
-        account.dealt = np.array(value["classes"], np.int64)
-    account.corpus_digest, account.terms = value["corpus"], value["terms"]
+    account.terms = value["terms"]
     if value["masker"] is not None:
         account.masker = Masker.from_json(value["masker"])
     return account

@@ -1,4 +1,7 @@
-r"""Rounds of FedLDA: topics of tokens are drawn from public topics, and (topic, word) pairs randomised together.
+r"""FedLDA made right: topics of tokens are drawn from public topics, and (topic, word) pairs randomised together.
+
+The baseline of run.py, called `rrp` there and in docs/research/silos.md; all silos are simulated in one process.
+:func:`fit_fedlda` plays server and silos.
 
 A client finds its documents' topic shares under the server's :math:`\phi` (they stay), draws a topic for each token
 that is due, pads the pairs to a multiple of 256 with the cell "nothing", and reports each by :class:`PairResponse`.
@@ -30,6 +33,12 @@ sent by a factor of e^14.4 at least (e^15.4 where reports come in order), where 
 general a document of n tokens sends n reports (times the number of rounds in which each is reported), and the loss for
 any change of it, one word's or the whole's, is as many times epsilon at most.
 
+*Over rounds*: tokens are dealt into ``n_rounds`` classes by a permutation that only the silo knows and that does not
+depend on what the tokens are. In round r a silo reports the classes r, ..., r + m - 1 (modulo the number of rounds), so
+that after all rounds each token was reported m times. A round is booked where it raises the number of reports of the
+most reported class; where it does not, the tokens it reports are others than before, and none pays more than what is
+booked.
+
 What does not keep it
 ---------------------
 * :math:`\eta = 1 / (\delta \delta_0 e^{\epsilon + 1})`, as printed, can exceed 1, and is no probability then.
@@ -43,30 +52,31 @@ Wang, Tong, Shi, "Federated Latent Dirichlet Allocation: A Local Differential Pr
 doi:10.1609/aaai.v34i04.6096 (poster and abstract).
 """
 
-from __future__ import annotations
-
 import math
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
 from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.account import Account, read_corpus_now
-from discreet.federated.state import State
 from discreet.lda import fold_in
 from discreet.lda.moments.fit import positive_rates
+from discreet.privacy import Ledger, SecureStream
+from discreet.privacy.accounting import events
 from discreet.privacy.noise.bernoulli import bernoulli
-from discreet.privacy.noise.stream import SecureStream
 
 Floats = NDArray[np.float64]
 _BITS = 40
 _TOTAL = 1 << _BITS
 _MOST_CELLS = 1 << 30
 _PAD = 256
+#: Reports of a silo in a round.
+_MOST_REPORTS = 1 << 20
 #: Share of earlier rounds' counts that a new round keeps; words' totals keep all, for they do not hang on topics.
 _KEEP = 0.9
 _PRIOR = 0.1
@@ -189,39 +199,102 @@ class Sums(NamedTuple):
     word_variance: Floats
 
 
-def _response(state: State) -> PairResponse | None:
-    """Make the round's randomiser, the same at server and clients; None without privacy."""
-    if math.isinf(state.epsilon):
-        return None
-    cells = np.ones(state.n_topics * state.n_words + 1)  # with "nothing"; noise is even over them
-    return PairResponse(cells, state.epsilon / state.reports_per_token)
+def response_of(n_cells: int, epsilon: float) -> PairResponse | None:
+    """Make a round's randomiser, the same at server and silos; None without privacy. Its noise is even."""
+    return None if math.isinf(epsilon) else PairResponse(np.ones(n_cells), epsilon)
 
 
-def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.int64]:
-    """Return the cells that the client reports: topic * n_words + word, or n_topics * n_words for "nothing"."""
-    classes = account.book_classes(
-        state.round,
-        state.n_rounds,
-        state.reports_per_token,
-        state.epsilon / state.reports_per_token,
-        reproducible=stream.reproducible,
-    )
-    corpus = read_corpus_now(corpus, state.mechanism, state.n_words)
-    response = _response(state)
-    documents = np.repeat(np.arange(corpus.shape[0]), np.diff(corpus.indptr))
-    documents = np.repeat(documents, corpus.data)
-    words = np.repeat(corpus.indices, corpus.data).astype(np.int64)
-    due = np.isin(account.classes(corpus, state.n_rounds, stream), classes)
-    shares = fold_in(state.topic_word, corpus, doc_topic_prior=_PRIOR, max_iter=40, tol=1e-3)
-    topics = _draw(
-        state.topic_word, shares, documents[due], words[due], stream.spawn(f"topics {state.round}")
-    )
-    cells = (topics * state.n_words + words[due])[: state.most_reports]
-    padded = min(-(-max(len(cells), 1) // _PAD) * _PAD, state.most_reports)
-    cells = np.r_[cells, np.full(padded - len(cells), state.n_topics * state.n_words)]
-    own = stream.spawn(f"reports {state.round}")
-    order = np.argsort(own.words(len(cells)), kind="stable")  # which report is padding, and of which document
-    return cells[order] if response is None else response.randomise(cells[order], own)
+@dataclass
+class Silo:
+    """A silo's counts, coins and ledger, and what it has reported."""
+
+    counts: sp.csr_matrix
+    stream: SecureStream
+    ledger: Ledger
+    #: How often each class of tokens was reported, and the class of each token.
+    served: NDArray[np.int64]
+    dealt: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts, stream, epsilon: float, n_rounds: int) -> "Silo":
+        """Deal the tokens, and open a ledger."""
+        counts = sp.csr_matrix(counts, dtype=np.int32)
+        ledger = Ledger(epsilon, events.PURE_DELTA, privacy_unit="pair", neighboring="replace_one")
+        n_tokens = int(counts.data.sum())
+        order = np.argsort(stream.spawn("classes").words(n_tokens), kind="stable")
+        return cls(
+            counts, stream, ledger, np.zeros(n_rounds, np.int64), (np.arange(n_tokens) % n_rounds)[order]
+        )
+
+    def report(self, topic_word: Floats, number: int, per_token: int, epsilon: float) -> NDArray[np.int64]:
+        """Return the cells of a round: topic * n_words + word, or n_topics * n_words for "nothing"; booked before."""
+        n_topics, n_words = topic_word.shape
+        classes = (number + np.arange(per_token)) % len(self.served)
+        served = self.served.copy()
+        served[classes] += 1
+        if served.max() > self.served.max():
+            what = "reports of (word, topic) pairs, each at most once in this round"
+            self.ledger.reserve(events.pure(epsilon), f"round {number}: {what}")
+        self.served = served
+        corpus = self.counts
+        response = response_of(n_topics * n_words + 1, epsilon)
+        documents = np.repeat(np.arange(corpus.shape[0]), np.diff(corpus.indptr))
+        documents = np.repeat(documents, corpus.data)
+        words = np.repeat(corpus.indices, corpus.data).astype(np.int64)
+        due = np.isin(self.dealt, classes)
+        shares = fold_in(topic_word, corpus, doc_topic_prior=_PRIOR, max_iter=40, tol=1e-3)
+        drawn = self.stream.spawn(f"topics {number}")
+        topics = _draw(topic_word, shares, documents[due], words[due], drawn)
+        cells = (topics * n_words + words[due])[:_MOST_REPORTS]
+        padded = min(-(-max(len(cells), 1) // _PAD) * _PAD, _MOST_REPORTS)
+        cells = np.r_[cells, np.full(padded - len(cells), n_topics * n_words)]
+        own = self.stream.spawn(f"reports {number}")
+        # Which report is padding, and of which document, is not told.
+        order = np.argsort(own.words(len(cells)), kind="stable")
+        return cells[order] if response is None else response.randomise(cells[order], own)
+
+
+class Fitted(NamedTuple):
+    """Topics of the last round, what each silo booked, and bytes that came in all."""
+
+    topic_word: Floats
+    ledgers: list[Ledger]
+    bytes_received: int
+
+
+def fit_fedlda(
+    parts, n_topics: int, *, epsilon: float, n_rounds: int = 1, reports_per_token: int = 1, random_state=None
+) -> Fitted:
+    """Run all rounds.
+
+    Parameters
+    ----------
+    parts : sequence of count matrices of shape (n_documents, n_words)
+        One a silo.
+    n_topics : int
+    epsilon : float
+        For all reports of one (topic, word) pair together, given all drawn topics.
+    n_rounds : int
+    reports_per_token : int
+        In how many rounds each token is reported, each time with ``epsilon / reports_per_token``.
+    random_state : int, optional
+        None: secure randomness.
+    """
+    if not 1 <= reports_per_token <= n_rounds:
+        raise ParameterError("reports_per_token can be n_rounds at most: a token is reported once per round.")
+    root = SecureStream(random_state).spawn("federated")
+    silos = [
+        Silo.of(part, root.spawn(f"client {client}"), epsilon, n_rounds) for client, part in enumerate(parts)
+    ]
+    topics = np.random.default_rng(0).gamma(10.0, size=(n_topics, silos[0].counts.shape[1]))
+    topics /= topics.sum(1, keepdims=True)
+    sums, received = None, 0
+    for number in range(n_rounds):
+        loss = epsilon / reports_per_token
+        came = [silo.report(topics, number, reports_per_token, loss) for silo in silos]
+        received += sum(values.nbytes for values in came)
+        topics, sums = combine(topics, sums, came, loss)
+    return Fitted(topics, [silo.ledger for silo in silos], received)
 
 
 def _draw(
@@ -243,25 +316,13 @@ def _draw(
     return drawn
 
 
-def fault(state: State, update: Any) -> str | None:
-    """Return what is wrong with an update, or None."""
-    values: NDArray[Any] = update.values
-    if values.ndim != 1 or values.dtype != np.int64:
-        return "not a row of int64"
-    if len(values) > state.most_reports:
-        return "more reports than allowed"
-    if len(values) and not 0 <= values.min() <= values.max() <= state.n_topics * state.n_words:
-        return "a cell that does not exist"
-    return None
-
-
-def combine(state: State, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, Any]:
+def combine(topic_word: Floats, before: Sums | None, came, epsilon: float) -> tuple[Floats, Sums | None]:
     """Return new topics, and the running sums (estimates, their noise variance) they were made from."""
-    n_cells = state.n_topics * state.n_words
+    n_cells = topic_word.size
     observed = np.zeros(n_cells + 1)
-    for values in taken.values():
+    for values in came:
         observed += np.bincount(values, minlength=n_cells + 1)
-    response = _response(state)
+    response = response_of(n_cells + 1, epsilon)
     if response is None:
         counts, variance = observed, np.zeros(n_cells + 1)
     else:
@@ -269,12 +330,10 @@ def combine(state: State, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, 
         eta = float(response.eta)
         variance = eta * observed.sum() * response.q / float(1 - response.eta) ** 2
     if not observed.sum():
-        return state.topic_word, state.sums
-    shape = (state.n_topics, state.n_words)
-    counts, variance = counts[:-1].reshape(shape), variance[:-1].reshape(shape)
+        return topic_word, before
+    counts, variance = counts[:-1].reshape(topic_word.shape), variance[:-1].reshape(topic_word.shape)
     sums = Sums(counts, variance, counts.sum(0), variance.sum(0))
-    if state.sums is not None:
-        before = state.sums
+    if before is not None:
         sums = Sums(
             _KEEP * before.counts + counts,
             _KEEP**2 * before.variance + variance,
@@ -282,15 +341,6 @@ def combine(state: State, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, 
             before.word_variance + sums.word_variance,
         )
     return shrink(sums), sums
-
-
-def fit(state: State) -> tuple[Floats, dict[str, Any]]:
-    """Return the topics of the last round: each round fitted its own."""
-    if len(state.topic_word) != state.n_topics:
-        raise ParameterError(
-            f"reports are of pairs with {len(state.topic_word)} topics; another number takes new rounds."
-        )
-    return state.topic_word, {}
 
 
 def shrink(sums: Sums) -> Floats:
