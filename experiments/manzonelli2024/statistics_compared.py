@@ -9,13 +9,26 @@ which the Shapiro-Wilk test at 5 % says that the 32 values of models that saw it
 
 import common
 import numpy as np
+from scipy.special import xlogy
 from scipy.stats import shapiro
 
 from discreet.audit import AuditReport, likelihood_ratio_scores
-from discreet.audit.shadows import statistic
+from discreet.audit.shadows import FLOOR, statistic
+from discreet.lda import fold_in
 
 KINDS = ("likelihood", "max", "std", "entropy")
 N_SHADOWS, N_TARGETS, N_TESTED = 64, 10, 500
+
+
+def of_model(kind, topics, counts):
+    """The statistic of every document, topics mixed with a little of all words as the attack does."""
+    if kind == "likelihood":
+        return statistic(topics, counts)
+    shares = topics / topics.sum(axis=1, keepdims=True)
+    theta = np.asarray(fold_in((1 - FLOOR) * shares + FLOOR / topics.shape[1], counts, n_jobs=1))
+    return {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}[
+        kind
+    ]
 
 
 def not_normal(values, chosen):
@@ -38,7 +51,7 @@ def main():
     for row, seed in zip([*inside, *members], [*shadow_seeds, *target_seeds], strict=True):
         topics = train(counts[row], seed)
         for kind in KINDS:
-            found[kind].append(statistic(topics, counts, kind=kind))
+            found[kind].append(of_model(kind, topics, counts))
     for kind, values in found.items():
         shadows, targets = np.array(values[:N_SHADOWS]), np.array(values[N_SHADOWS:])
         normal = {

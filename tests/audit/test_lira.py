@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from tests.naive import audit as naive
 
 from discreet.audit import AuditReport, likelihood_ratio_scores, lira
-from discreet.audit.shadows import train_statistics
 from discreet.errors import ParameterError
-from discreet.lda import fold_in
 
 N, WORDS = 60, 40
 
@@ -131,34 +128,6 @@ def test_a_finished_model_can_be_the_target():
     assert report.coins == "unknown"
 
 
-def test_shadows_may_be_trained_in_a_way_of_their_own(tmp_path):
-    """As with the same way for both, where that of the shadows is the same; and with less to find, where it is not."""
-    sizes = {"targets": [], "shadows": []}
-
-    def noted(what, train):
-        def noting(counts, seed):
-            sizes[what].append(counts.shape[0])
-            return train(counts, seed)
-
-        return noting
-
-    how = {"n_targets": 3, "folder": tmp_path, "settings": "memorise"}
-    usual = attack(noted("targets", memorise), **how)
-    alike = attack(noted("targets", memorise), shadow_train=noted("shadows", memorise), **how)
-    np.testing.assert_array_equal(alike.scores, usual.scores)
-    assert alike.meta["shadows"] == "trained in a way of their own"
-    # Models of the same name are not taken for shadows that were trained in another way.
-    assert (len(sizes["targets"]), len(sizes["shadows"])) == (8 + 3, 8)
-    assert set(sizes["shadows"]) == {N // 2}
-    blind = attack(memorise, shadow_train=ignore, n_targets=3)
-    assert usual.auc > 0.99
-    assert blind.auc < 0.9
-    with pytest.raises(ParameterError, match="the shadows are the targets: leave out shadow_train"):
-        attack(target="pool", shadow_train=memorise)
-    with pytest.raises(ParameterError, match="shadow_train must be a function"):
-        attack(shadow_train="fast")
-
-
 def test_results_depend_on_the_seed_alone(tmp_path):
     first = attack(n_targets=2)
     kept = {"folder": tmp_path, "settings": "memorise"}
@@ -193,42 +162,3 @@ def test_members_are_independent_coins():
 def test_refusals(wrong, words):
     with pytest.raises(ParameterError, match=words):
         attack(**wrong)
-
-
-def clearer(counts, seed):
-    """Learn two topics of halves of the words, and each member's words into one of them."""
-    dense = np.asarray(counts.todense(), float)
-    first = dense[:, : WORDS // 2].sum(1) >= dense[:, WORDS // 2 :].sum(1)
-    return np.array([dense[first].sum(0), dense[~first].sum(0)]) + 0.1
-
-
-@pytest.mark.parametrize("kind", ["max", "std", "entropy"])
-def test_other_statistics_are_those_of_the_mixture(kind, tmp_path):
-    """Shadows, targets and a given target: all keep this statistic of each document, and folders tell kinds apart."""
-    counts = corpus()
-    theta = np.asarray(fold_in(clearer(csr_matrix(counts), 0), counts))
-    wanted = {
-        "max": theta.max(1),
-        "std": theta.std(1),
-        "entropy": [sum(t * np.log(t) for t in row if t > 0) for row in theta],
-    }
-    members = np.ones((1, N), bool)
-    found = train_statistics(clearer, counts, members, [0], kind=kind, folder=tmp_path, settings="clearer")
-    np.testing.assert_allclose(found[0], wanted[kind], rtol=1e-6)
-    plain = train_statistics(clearer, counts, members, [0], folder=tmp_path, settings="clearer")
-    assert not np.allclose(plain, found)
-    report = attack(clearer, statistic=kind)
-    assert report.meta["statistic"] == kind
-    assert "statistic" not in attack(clearer).meta
-    assert (report.scores != attack(clearer).scores).any()
-    given = (clearer(csr_matrix(counts[: N // 2]), 0), np.arange(N) < N // 2)
-    assert (
-        attack(clearer, statistic=kind, target=given).scores != attack(clearer, target=given).scores
-    ).any()
-
-
-def test_a_mixture_has_no_likelihood_to_compare():
-    with pytest.raises(ParameterError, match="leave out statistic"):
-        attack(attack="rmia", statistic="max")
-    with pytest.raises(ParameterError, match="statistic must be"):
-        attack(statistic="mean")

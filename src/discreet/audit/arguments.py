@@ -17,45 +17,24 @@ from discreet.errors import ParameterError
 #: What is known of the noise behind a promise: nothing, or that all of it is Gaussian and nobody is sampled.
 Noise = Literal["any", "gaussian"]
 
-
-def check_whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number of at least ``least``, or raise a ParameterError."""
-    check(**{name: (value, whole(least))})
-    return int(value)
-
-
-def check_confidence(confidence: Any) -> float:
-    """Return a number strictly between 0 and 1, or raise a ParameterError."""
-    check(confidence=(confidence, number(above=0, below=1)))
-    return float(confidence)
+CONFIDENCE = number(above=0, below=1)
+RATE = number(least=0, most=1)
+#: Of randomness that repeats an audit.
+SEED = optional(whole(0))
+TRAIN = Rule("a function of counts and seed that returns topics", callable)
 
 
-def check_promise(epsilon: Any, delta: Any) -> None:
-    """Raise a ParameterError unless epsilon is from 0 and delta from 0 and below 1; None stands for no promise."""
+def check_promise(epsilon: Any, delta: Any, noise: Any = "any") -> None:
+    """Raise a ParameterError unless these can be a promise; None stands for none. Gaussian noise needs a delta."""
     check(
         epsilon=(epsilon, optional(number(least=0, most=math.inf))),
         delta=(delta, optional(number(least=0, below=1))),
+        noise=(noise, choice(*get_args(Noise))),
     )
-
-
-def check_noise(noise: Any, delta: Any) -> None:
-    """Raise a ParameterError unless noise is of a known kind, and has the delta that Gaussian noise needs."""
-    check(noise=(noise, choice(*get_args(Noise))))
     if noise == "gaussian" and not delta:
         raise ParameterError(
             'noise="gaussian" proves an epsilon at a delta: pass the delta that was promised, such as 1e-6.'
         )
-
-
-def check_seed(random_state: Any) -> int | None:
-    """Return a whole number of at least 0 or None, or raise a ParameterError."""
-    check(random_state=(random_state, optional(whole(0))))
-    return None if random_state is None else int(random_state)
-
-
-def check_train(train: Any, name: str = "train") -> None:
-    """Raise a ParameterError unless this can be called."""
-    check(**{name: (train, Rule("a function of counts and seed that returns topics", callable))})
 
 
 def check_statistics(

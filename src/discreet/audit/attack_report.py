@@ -54,24 +54,21 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, norm, rankdata
+from scipy.stats import norm, rankdata
 
 from discreet._base.arrays import as_array, as_numbers
-from discreet._base.validate import check, choice, number
-from discreet.audit.arguments import (
-    Noise,
-    check_confidence,
-    check_noise,
-    check_promise,
-    check_seed,
-    check_whole,
-)
-from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_bound
+from discreet._base.validate import check, choice, whole
+from discreet.audit.arguments import CONFIDENCE, RATE, SEED, Noise, check_promise
+from discreet.audit.distinguishing import rate_interval
+from discreet.audit.one_run import bounds_of, epsilon_of_mu
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import gdp_mu
 
+Floats = NDArray[np.float64]
 Coins = Literal["independent", "half", "shared halves", "unknown"]
-#: Numbers of guesses that are tried.
+#: False-positive rates that are told.
+RATES = (0.001, 0.01, 0.1)
+#: Numbers of guesses that are tried: even, and depending on the number of coins alone.
 GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
 _FORMAT = "discreet audit 1"
 #: Of the picture.
@@ -137,8 +134,7 @@ class AuditReport:
         if members.all() or not members.any():
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
         check(coins=(self.coins, choice(*get_args(Coins))))
-        check_promise(self.epsilon, self.delta)
-        check_noise(self.noise, self.delta)
+        check_promise(self.epsilon, self.delta, self.noise)
         if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
             raise ParameterError("attack must be a text and meta a dict.")
         for name, value in (("scores", scores), ("members", members)):
@@ -157,18 +153,16 @@ class AuditReport:
         return self._found(fpr) / int(self.members.sum())
 
     def _found(self, fpr: float) -> int:
-        check(fpr=(fpr, number(least=0, most=1)))
+        check(fpr=(fpr, RATE))
         false, true = self.curve()
         allowed = np.searchsorted(false, fpr * (1 + 1e-12), side="right") - 1
         return round(float(true[allowed]) * int(self.members.sum()))
 
     def tpr_interval(self, fpr: float, confidence: float = 0.95) -> tuple[float, float]:
         """Return Clopper and Pearson's interval of :meth:`tpr_at`, the threshold taken as given."""
-        found, of = self._found(fpr), int(self.members.sum())
-        missing = (1 - check_confidence(confidence)) / 2
-        low = float(beta.ppf(missing, found, of - found + 1)) if found > 0 else 0.0
-        high = float(beta.ppf(1 - missing, found + 1, of - found)) if found < of else 1.0
-        return low, high
+        check(confidence=(confidence, CONFIDENCE))
+        low, high = rate_interval(self._found(fpr), int(self.members.sum()), (1 - confidence) / 2)
+        return float(low), float(high)
 
     @property
     def auc(self) -> float:
@@ -186,9 +180,10 @@ class AuditReport:
 
     def auc_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return DeLong's interval of :attr:`auc`, cut to what can be."""
+        check(confidence=(confidence, CONFIDENCE))
         below, above = self._placements()
         spread = sum(float(side.var(ddof=1)) / len(side) for side in (below, above) if len(side) > 1)
-        reach = float(norm.ppf(0.5 + check_confidence(confidence) / 2)) * math.sqrt(spread)
+        reach = float(norm.ppf(0.5 + confidence / 2)) * math.sqrt(spread)
         return max(0.0, self.auc - reach), min(1.0, self.auc + reach)
 
     def ceiling(self, fpr: Any) -> Any:
@@ -235,45 +230,40 @@ class AuditReport:
         """
         if self.noise == "gaussian":
             return epsilon_of_mu(self.mu_lower_bound(confidence), self.delta)
-        right, each, n_coins = self._guesses(confidence)
-        bounds = [
-            one_run_bound(n, r, each, self.delta or 0.0, n_coins, replaced=self.coins != "independent")
-            for n, r in right
-        ]
-        return max(bounds, default=0.0)
+        return self._proved(confidence, gaussian=False)
 
     def mu_lower_bound(self, confidence: float = 0.95) -> float:
         """Return the mu of Gaussian differential privacy that the attack proves, in the same way.
 
         It means something only where the target's noise is Gaussian (:mod:`discreet.audit.one_run`).
         """
-        right, each, n_coins = self._guesses(confidence)
-        replaced = self.coins != "independent"
-        return max((one_run_mu_bound(n, r, each, n_coins, replaced=replaced) for n, r in right), default=0.0)
+        return self._proved(confidence, gaussian=True)
 
-    def _guesses(self, confidence: float) -> tuple[list[tuple[int, int]], float, int]:
-        """Return (right, guesses) for all numbers of guesses, the confidence of each, and how many coins there were."""
-        check_confidence(confidence)
+    def _proved(self, confidence: float, *, gaussian: bool) -> float:
+        check(confidence=(confidence, CONFIDENCE))
+        right, n_coins = self._guesses()
+        replaced = self.coins != "independent"
+        found = bounds_of(right, n_coins, confidence, self.delta, gaussian=gaussian, replaced=replaced)
+        return max(found, default=0.0)
+
+    def _guesses(self) -> tuple[list[tuple[int, int]], int]:
+        """Return (right, guesses) for all numbers of guesses, and how many coins there were."""
         if self.coins == "unknown":
             raise ParameterError(
                 "a bound on epsilon needs to know how members were drawn: draw them by fair coins, and pass "
                 "coins='independent'."
             )
         if self.coins == "independent":
-            n_coins = self.scores.size
             order = np.argsort(self.scores, axis=None, kind="stable")
             members = self.members.ravel()[order]
             high, low = np.cumsum(members[::-1]), np.cumsum(~members)
-            right = [int(high[r // 2 - 1] + low[r // 2 - 1]) for r in _list(n_coins)]
-        else:
-            kept = slice(0, 1) if self.coins == "shared halves" else slice(None)
-            sure, hit = _pairs(self.scores[kept], self.members[kept])
-            n_coins = len(sure)
-            hits = np.cumsum(hit[np.argsort(-sure, kind="stable")])
-            right = [int(hits[r - 1]) for r in _list(n_coins)]
-        tried = _list(n_coins)
-        each = 1 - (1 - confidence) / max(1, len(tried))
-        return list(zip(right, tried, strict=True)), each, n_coins
+            return [(int(high[r // 2 - 1] + low[r // 2 - 1]), r) for r in GUESSES if r <= len(order)], len(
+                order
+            )
+        kept = slice(0, 1) if self.coins == "shared halves" else slice(None)
+        sure, hit = _pairs(self.scores[kept], self.members[kept])
+        hits = np.cumsum(hit[np.argsort(-sure, kind="stable")])
+        return [(int(hits[r - 1]), r) for r in GUESSES if r <= len(hits)], len(hits)
 
     def exceeds_promise(self, confidence: float = 0.95) -> bool:
         """Whether the attack proves more than was promised."""
@@ -281,8 +271,9 @@ class AuditReport:
 
     def most_exposed(self, n: int = 10) -> NDArray[np.int64]:
         """Return the documents found most surely: members by falling score, then nobody. Never publish it."""
+        check(n=(n, whole(0)))
         best = np.where(self.members, self.scores, -np.inf).max(axis=0)
-        order = np.argsort(-best, kind="stable")[: check_whole("n", n, 0)]
+        order = np.argsort(-best, kind="stable")[:n]
         return order[np.isfinite(best[order])]
 
     def in_words(self) -> str:
@@ -293,7 +284,7 @@ class AuditReport:
         ]
         low, high = self.auc_interval()
         lines.append(f"AUC         {self.auc:.3f}  ({low:.3f} to {high:.3f})")
-        for fpr in (0.001, 0.01, 0.1):
+        for fpr in RATES:
             low, high = self.tpr_interval(fpr)
             line = f"TPR at {f'{fpr:.1%}':<6}{self.tpr_at(fpr):.2%}  ({low:.2%} to {high:.2%})"
             if self.epsilon is not None:
@@ -313,7 +304,6 @@ class AuditReport:
         interval, "epsilon_lower_bound", "exceeds_promise" (null where nobody knows how members were drawn). A
         promise of no privacy has the epsilon "inf".
         """
-        rates = (0.001, 0.01, 0.1)
         return {
             "format": _FORMAT,
             "attack": self.attack,
@@ -323,8 +313,8 @@ class AuditReport:
             "noise": self.noise,
             "meta": self.meta,
             "found": {
-                "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in rates},
-                "tpr_interval": {f"{fpr:g}": list(self.tpr_interval(fpr)) for fpr in rates},
+                "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in RATES},
+                "tpr_interval": {f"{fpr:g}": list(self.tpr_interval(fpr)) for fpr in RATES},
                 "auc": self.auc,
                 "auc_interval": list(self.auc_interval()),
                 "epsilon_lower_bound": None if self.coins == "unknown" else self.epsilon_lower_bound(),
@@ -349,11 +339,6 @@ class AuditReport:
             return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"the audit cannot be read: {error}") from None
-
-
-def _list(n_coins: int) -> list[int]:
-    """Return the numbers of guesses to try, which depend on the number of coins alone."""
-    return [r for r in GUESSES if r <= n_coins]
 
 
 def _pairs(
@@ -388,20 +373,19 @@ def roc_svg(reports: AuditReport | Mapping[str, AuditReport]) -> str:
     named = {reports.attack: reports} if isinstance(reports, AuditReport) else dict(reports)
     if not 0 < len(named) <= len(_STROKES):
         raise ParameterError(f"a picture shows 1 to {len(_STROKES)} attacks, but got {len(named)}.")
-    start = _Start(
+    axes = _Axes(
         min(0.1, *(1 / _others(r) for r in named.values())),
         min(0.1, *(1 / int(r.members.sum()) for r in named.values())),
     )
-    grid = np.geomspace(start.false, 1.0, 181)
-    parts = [_axes(start), _path(grid, grid, start, "roc-guess", 'stroke="#888" stroke-dasharray="2 4"')]
+    grid = np.geomspace(axes.false, 1.0, 181)
+    parts = [axes.drawn(), axes.path(grid, grid, "roc-guess", 'stroke="#888" stroke-dasharray="2 4"')]
     labels = []
     promising = next((r for r in named.values() if r.epsilon is not None), None)
     if promising is not None and promising.epsilon is not None:
         top = np.asarray(promising.ceiling(grid))
-        corners = [*_points(grid, top, start), _place(1.0, 1.0, start), _place(0.0, 1.0, start)]
-        area = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners) + "Z"
-        parts.append(f'<path class="roc-beyond" d="{area}" fill="#8c1d18" fill-opacity=".09"/>')
-        parts.append(_path(grid, top, start, "roc-ceiling", 'stroke="#8c1d18" stroke-width="2"'))
+        below = (np.r_[grid, 1.0, 0.0], np.r_[top, 1.0, 1.0])
+        parts.append(axes.path(*below, "roc-beyond", 'fill="#8c1d18" fill-opacity=".09"', end="Z"))
+        parts.append(axes.path(grid, top, "roc-ceiling", 'stroke="#8c1d18" stroke-width="2"'))
         delta = f", delta {promising.delta:g}" if promising.delta else ""
         labels.append(
             ("roc-ceiling", "#8c1d18", "", f"most that epsilon {promising.epsilon:g}{delta} allows")
@@ -410,7 +394,7 @@ def roc_svg(reports: AuditReport | Mapping[str, AuditReport]) -> str:
         false, true = _steps(report)
         dashes = f' stroke-dasharray="{_DASHES[place]}"' if place else ""
         paint = f'stroke="{_STROKES[place]}" stroke-width="2.5"{dashes}'
-        parts.append(_path(false, true, start, f"roc-curve roc-{place}", paint))
+        parts.append(axes.path(false, true, f"roc-curve roc-{place}", paint))
         labels.append((f"roc-curve roc-{place}", _STROKES[place], dashes, name))
     labels.append(("roc-guess", "#888", ' stroke-dasharray="2 4"', "guessing"))
     parts.extend(_legend(labels))
@@ -424,39 +408,51 @@ def roc_svg(reports: AuditReport | Mapping[str, AuditReport]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _Start:
-    """The rates at which the axes begin."""
+class _Axes(NamedTuple):
+    """The rates at which the axes begin, and what is drawn along them."""
 
     false: float
     true: float
 
+    def place(self, false: float, true: float) -> tuple[float, float]:
+        """Return where a pair of rates stands; what is below the axes stands on them."""
+        across, up = (
+            1 - math.log(max(r, low)) / math.log(low) for r, low in ((false, self.false), (true, self.true))
+        )
+        right, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+        return _LEFT + across * right, _HEIGHT - _BOTTOM - up * down
+
+    def path(self, false: Floats, true: Floats, name: str, paint: str, end: str = "") -> str:
+        places = (self.place(float(f), float(t)) for f, t in zip(false, true, strict=True))
+        line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        return f'<path class="{name}" d="{line}{end}" {paint}/>'
+
+    def drawn(self) -> str:
+        (left, bottom), (right, top) = self.place(0.0, 0.0), self.place(1.0, 1.0)
+        middle, lines, words = (top + bottom) / 2, [f'<path d="M{left} {top}V{bottom}H{right}"/>'], []
+        for power in range(-_decades(self.false), 1):
+            x, _ = self.place(10.0**power, 1.0)
+            lines.append(f'<path d="M{x:.1f} {top}V{bottom + 5}"/>')
+            words.append(_text(f"{x:.1f}", bottom + 21, "end" if power == 0 else "middle", _percent(power)))
+        for power in range(-_decades(self.true), 1):
+            _, y = self.place(1.0, 10.0**power)
+            lines.append(f'<path d="M{left - 5} {y:.1f}H{right}"/>')
+            words.append(_text(left - 9, f"{y + 4:.1f}", "end", _percent(power)))
+        words.append(_text((left + right) / 2, bottom + 46, "middle", "false alarms (FPR)"))
+        turned = _text(14, middle, "middle", "members found (TPR)")
+        words.append(turned.replace(">", f' transform="rotate(-90 14 {middle})">', 1))
+        return (
+            f'<g class="roc-axis" stroke="currentColor" stroke-opacity=".25">{"".join(lines)}</g>'
+            f'<g class="roc-words" fill="currentColor">{"".join(words)}</g>'
+        )
+
+
+def _text(x: object, y: object, anchor: str, words: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{words}</text>'
+
 
 def _others(report: AuditReport) -> int:
     return int((~report.members).sum())
-
-
-def _place(false: float, true: float, start: _Start) -> tuple[float, float]:
-    """Return where a pair of rates stands; what is below the axes stands on them."""
-    across, up = (
-        1 - math.log(max(rate, low)) / math.log(low)
-        for rate, low in ((false, start.false), (true, start.true))
-    )
-    return (
-        _LEFT + across * (_WIDTH - _LEFT - _RIGHT),
-        _HEIGHT - _BOTTOM - up * (_HEIGHT - _TOP - _BOTTOM),
-    )
-
-
-def _points(
-    false: NDArray[np.float64], true: NDArray[np.float64], start: _Start
-) -> list[tuple[float, float]]:
-    return [_place(float(f), float(t), start) for f, t in zip(false, true, strict=True)]
-
-
-def _path(false: NDArray[np.float64], true: NDArray[np.float64], start: _Start, name: str, paint: str) -> str:
-    line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _points(false, true, start))
-    return f'<path class="{name}" d="{line}" {paint}/>'
 
 
 def _steps(report: AuditReport) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -470,32 +466,6 @@ def _steps(report: AuditReport) -> tuple[NDArray[np.float64], NDArray[np.float64
     up = np.r_[true[~later].max(), true[later][last]]
     # Level to the next threshold, then up to what it finds.
     return np.repeat(across, 2)[1:], np.repeat(up, 2)[:-1]
-
-
-def _axes(start: _Start) -> str:
-    left, bottom = _place(0.0, 0.0, start)
-    right, top = _place(1.0, 1.0, start)
-    parts = [
-        f'<g class="roc-axis" stroke="currentColor" stroke-opacity=".25"><path d="M{left} {top}V{bottom}H{right}"/>'
-    ]
-    words = []
-    for power in range(-_decades(start.false), 1):
-        x, _ = _place(10.0**power, 1.0, start)
-        end = "end" if power == 0 else "middle"
-        parts.append(f'<path d="M{x:.1f} {top}V{bottom + 5}"/>')
-        words.append(f'<text x="{x:.1f}" y="{bottom + 21}" text-anchor="{end}">{_percent(power)}</text>')
-    for power in range(-_decades(start.true), 1):
-        _, y = _place(1.0, 10.0**power, start)
-        parts.append(f'<path d="M{left - 5} {y:.1f}H{right}"/>')
-        words.append(f'<text x="{left - 9}" y="{y + 4:.1f}" text-anchor="end">{_percent(power)}</text>')
-    middle = (top + bottom) / 2
-    words.append(
-        f'<text x="{(left + right) / 2}" y="{bottom + 46}" text-anchor="middle">false alarms (FPR)</text>'
-    )
-    words.append(
-        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">members found (TPR)</text>'
-    )
-    return f'{"".join(parts)}</g><g class="roc-words" fill="currentColor">{"".join(words)}</g>'
 
 
 def _decades(low: float) -> int:
@@ -528,7 +498,7 @@ Interval = tuple[float, float]
 def bootstrap_intervals(
     report: AuditReport,
     *,
-    rates: Sequence[float] = (0.001, 0.01, 0.1),
+    rates: Sequence[float] = RATES,
     confidence: float = 0.95,
     n_resamples: int = 1000,
     random_state: int | None = None,
@@ -550,12 +520,15 @@ def bootstrap_intervals(
     dict
         ``{"auc": (low, high), "0.001": (low, high), ...}``, rates as ``format(rate, "g")``.
     """
-    missing = (1 - check_confidence(confidence)) / 2
-    check(**{f"rates[{place}]": (rate, number(least=0, most=1)) for place, rate in enumerate(rates)})
-    rng = np.random.default_rng(check_seed(random_state))
-    times, found = check_whole("n_resamples", n_resamples, 100), _sorted(report)
-    targets, documents = report.scores.shape
-    drawn = np.array([_figures(found, (targets, documents), rates, rng) for _ in range(times)])
+    check(
+        confidence=(confidence, CONFIDENCE),
+        n_resamples=(n_resamples, whole(100)),
+        random_state=(random_state, SEED),
+        **{f"rates[{place}]": (rate, RATE) for place, rate in enumerate(rates)},
+    )
+    missing, rng = (1 - confidence) / 2, np.random.default_rng(random_state)
+    found = _sorted(report)
+    drawn = np.array([_figures(found, report.scores.shape, rates, rng) for _ in range(n_resamples)])
     ends = np.nanquantile(drawn, [missing, 1 - missing], axis=0)
     names = ["auc", *(f"{rate:g}" for rate in rates)]
     return {name: (float(low), float(high)) for name, low, high in zip(names, *ends, strict=True)}
@@ -580,7 +553,7 @@ def _sorted(report: AuditReport) -> _Sorted:
 
 
 def _figures(
-    found: _Sorted, shape: tuple[int, int], rates: Sequence[float], rng: np.random.Generator
+    found: _Sorted, shape: tuple[int, ...], rates: Sequence[float], rng: np.random.Generator
 ) -> list[float]:
     """Return area and rates of one draw; NaN where it has members or others only."""
     targets, documents = shape

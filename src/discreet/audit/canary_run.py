@@ -67,18 +67,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
-from discreet._base.validate import shown
-from discreet.audit.arguments import (
-    Noise,
-    check_confidence,
-    check_noise,
-    check_promise,
-    check_seed,
-    check_train,
-    check_whole,
-)
+from discreet._base.validate import check, shown, whole
+from discreet.audit.arguments import CONFIDENCE, SEED, TRAIN, Noise, check_promise
 from discreet.audit.attack_report import GUESSES, AuditReport
-from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_bound
+from discreet.audit.one_run import bounds_of, epsilon_of_mu
 from discreet.audit.shadows import Train, statistic
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError, PrivacyError
@@ -97,23 +89,10 @@ def make_canaries(
     length: int | None = None,
     random_state: int | np.random.SeedSequence | None = None,
 ) -> sp.csr_matrix:
-    """Make up documents whose presence is easy to see.
+    """Make up documents whose presence is easy to see, as counts of the corpus's words.
 
-    Parameters
-    ----------
-    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-        Says which words are rare, and how long a document is.
-    n_canaries : int
-        At least 1; for "one_topic" at most n_words.
-    kind : {"rare", "one_topic"}, default "rare"
-    length : int, optional
-        Tokens of a canary; by default the mean length of the corpus's documents, at least 8. "rare" has
-        ``min(length, 8)`` distinct words.
-    random_state : int or SeedSequence, optional
-
-    Returns
-    -------
-    csr_matrix of shape (n_canaries, n_words), int64
+    By default a canary is as long as the corpus's documents on average, at least 8 tokens; "rare" ones have
+    ``min(length, 8)`` distinct words.
 
     Raises
     ------
@@ -284,11 +263,10 @@ def one_run_audit(
     Documents of one person count as independent units here: where the promise is for people, give ``train`` a way of
     training that makes each canary a person of its own.
     """
-    check_train(train)
+    check(train=(train, TRAIN), random_state=(random_state, SEED))
     counts = check_counts(corpus)
-    promise = _Promise(epsilon, delta, confidence, noise)
-    seeds = np.random.SeedSequence(check_seed(random_state)).spawn(4)
-    run = _Run(n_canaries, n_guesses, promise, seeds[1:])
+    seeds = np.random.SeedSequence(random_state).spawn(4)
+    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds[1:])
     canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=seeds[0])
     together = sp.csr_matrix(sp.vstack([counts, canaries[run.members]], dtype=counts.dtype))
     released = train(together, run.seed)
@@ -310,13 +288,7 @@ class _Promise(NamedTuple):
 class _Run:
     """Coins of canaries, the seed of training, and guesses: what is out of range is refused before any training.
 
-    Parameters
-    ----------
-    n_canaries, n_guesses
-        As for :func:`one_run_audit`.
-    promise : _Promise
-    seeds : sequence of SeedSequence
-        Of coins, training and ties.
+    ``seeds`` are those of coins, training and ties.
     """
 
     def __init__(
@@ -326,10 +298,9 @@ class _Run:
         promise: _Promise,
         seeds: Sequence[np.random.SeedSequence],
     ) -> None:
-        self._tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
-        check_confidence(promise.confidence)
-        check_promise(promise.epsilon, promise.delta)
-        check_noise(promise.noise, promise.delta)
+        check(n_canaries=(n_canaries, whole()), confidence=(promise.confidence, CONFIDENCE))
+        check_promise(promise.epsilon, promise.delta, promise.noise)
+        self._tried = _numbers(n_guesses, int(n_canaries))
         self._promise, self._ties = promise, np.random.default_rng(seeds[2])
         self.members = np.random.default_rng(seeds[0]).random(n_canaries) < 0.5
         self.seed = _seed(np.random.default_rng(seeds[1]))
@@ -344,14 +315,10 @@ class _Run:
         for number in self._tried:
             low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
             results.append((number, int((~members[low]).sum() + members[high].sum())))
-        each = 1 - (1 - confidence) / len(results)
-        mu = None
-        if noise == "gaussian":
-            bounds = [one_run_mu_bound(right, of, each, n_canaries) for of, right in results]
-            mu = max(bounds)
-        else:
-            bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
-        best = int(np.argmax(bounds))
+        gaussian = noise == "gaussian"
+        right = [(hits, number) for number, hits in results]
+        bounds = bounds_of(right, n_canaries, confidence, delta, gaussian=gaussian)
+        best, mu = int(np.argmax(bounds)), max(bounds) if gaussian else None
         return OneRunReport(
             epsilon_lower_bound=bounds[best] if mu is None else epsilon_of_mu(mu, delta),
             n_guesses=results[best][0],
@@ -373,16 +340,7 @@ class _Run:
 def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray[np.float64]:
     """Return how much better topics explain each canary than the corpus's word frequencies, in nats a token.
 
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-    canaries : sparse matrix of shape (n_canaries, n_words)
-    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-        Without canaries. Each of its words counts half a token more, so that none has probability 0.
-
-    Returns
-    -------
-    array of shape (n_canaries,)
+    The corpus is without canaries; each of its words counts half a token more, so that none has probability 0.
     """
     frequencies = np.asarray(check_counts(corpus).sum(axis=0), dtype=np.float64).ravel() + 0.5
     expected = canaries @ np.log(frequencies / frequencies.sum())
@@ -444,13 +402,14 @@ def audit_words(
     OneRunReport
         Its kind is "words".
     """
-    promise = _Promise(epsilon, delta, confidence, noise)
-    seeds = np.random.SeedSequence(check_seed(random_state)).spawn(4)
-    run, others = _Run(n_canaries, n_guesses, promise, seeds), list(texts)
+    check(random_state=(random_state, SEED))
+    seeds = np.random.SeedSequence(random_state).spawn(4)
+    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds)
+    others = list(texts)
     words = [f"canary{''.join(letters)}" for letters in islice(product(_LETTERS, repeat=6), n_canaries)]
     if copies is None:
         copies = _find_copies(release, others, words[:_PROBES], np.random.default_rng(seeds[3]))
-    copies = check_whole("copies", copies, 0)
+    check(copies=(copies, whole(0)))
     made = [
         word for word, extra in zip(words, run.members.tolist(), strict=True) for _ in range(copies + extra)
     ]
@@ -533,8 +492,9 @@ def audit_shares(
     OneRunReport
         Its kind is "shares".
     """
-    promise = _Promise(epsilon, delta, confidence, noise)
-    run = _Run(n_canaries, n_guesses, promise, np.random.SeedSequence(check_seed(random_state)).spawn(3))
+    check(random_state=(random_state, SEED))
+    seeds = np.random.SeedSequence(random_state).spawn(3)
+    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds)
     groups = [f"canary {number:06d}" for number in range(n_canaries)]
     topic_word = np.asarray(topics.topic_word, np.float64)
     documents = sp.csr_matrix((len(topic_word), topic_word.shape[1]), dtype=np.int64).tolil()

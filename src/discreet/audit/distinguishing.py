@@ -33,11 +33,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
 from discreet._base.arrays import as_numbers
-from discreet._base.validate import check, number
-from discreet.audit.arguments import check_confidence, check_promise, check_whole
+from discreet._base.validate import check, number, whole
+from discreet.audit.arguments import CONFIDENCE, check_promise
 from discreet.errors import ParameterError
 
 _FEWEST = 20
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+#: What numbers of right and of wrong alarms prove, of so many runs each.
+Prove = Callable[[Integers, Integers, int], Floats]
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,14 @@ def epsilon_lower_bound(
     float
         At least 0.
     """
-    _check_counts(true_positives, false_positives, n_runs)
     check_promise(None, delta)
-    check_confidence(confidence)
-    bounds = _bounds(np.array([true_positives]), np.array([false_positives]), n_runs, delta, confidence)
-    return float(bounds[0])
+    return _of_counts(
+        partial(_epsilons, delta=delta, confidence=confidence),
+        true_positives,
+        false_positives,
+        n_runs,
+        confidence,
+    )
 
 
 def mu_lower_bound(
@@ -130,41 +137,36 @@ def mu_lower_bound(
     float
         At least 0.
     """
-    _check_counts(true_positives, false_positives, n_runs)
-    check_confidence(confidence)
-    return float(_mus(np.array([true_positives]), np.array([false_positives]), n_runs, confidence)[0])
+    return _of_counts(
+        partial(_mus, confidence=confidence), true_positives, false_positives, n_runs, confidence
+    )
 
 
-def _check_counts(true_positives: int, false_positives: int, n_runs: int) -> None:
-    if not (0 <= true_positives <= n_runs and 0 <= false_positives <= n_runs and n_runs > 0):
+def _of_counts(prove: Prove, found: int, wrong: int, n_runs: int, confidence: Any) -> float:
+    check(confidence=(confidence, CONFIDENCE))
+    if not (0 <= found <= n_runs and 0 <= wrong <= n_runs and n_runs > 0):
         raise ParameterError("positives must be from 0 to n_runs, and n_runs must be positive.")
+    return float(prove(np.array([found]), np.array([wrong]), n_runs)[0])
 
 
-def _mus(
-    found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, confidence: float
-) -> NDArray[np.float64]:
-    """Do what :func:`mu_lower_bound` does for many tests at once."""
-    low, high = _intervals(found, wrong, n_runs, confidence)
+def _mus(found: Integers, wrong: Integers, n_runs: int, confidence: float) -> Floats:
+    missing = (1 - confidence) / 2
+    low, high = rate_interval(found, n_runs, missing)[0], rate_interval(wrong, n_runs, missing)[1]
     # ppf is -inf at 0 and inf at 1: a test without a hit, or with nothing but false alarms, proves nothing.
     return np.maximum(norm.ppf(low) - norm.ppf(high), 0.0)
 
 
-def _bounds(
-    found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, delta: float, confidence: float
-) -> NDArray[np.float64]:
-    """Do what :func:`epsilon_lower_bound` does for many tests at once."""
-    low, high = _intervals(found, wrong, n_runs, confidence)
+def _epsilons(found: Integers, wrong: Integers, n_runs: int, delta: float, confidence: float) -> Floats:
+    missing = (1 - confidence) / 2
+    low, high = rate_interval(found, n_runs, missing)[0], rate_interval(wrong, n_runs, missing)[1]
     return np.log(np.maximum((low - delta) / high, 1.0))
 
 
-def _intervals(
-    found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower ends of true positive rates and upper ends of false positive rates."""
-    missing = (1 - confidence) / 2
-    low = np.where(found > 0, beta.ppf(missing, np.maximum(found, 1), n_runs - found + 1), 0.0)
-    high = np.where(wrong < n_runs, beta.ppf(1 - missing, wrong + 1, np.maximum(n_runs - wrong, 1)), 1.0)
-    return low, high
+def rate_interval(found: Any, of: int, missing: float) -> tuple[Any, Any]:
+    """Return Clopper and Pearson's limits of rates, each of which the rate is beyond with probability ``missing``."""
+    low = np.where(found > 0, beta.ppf(missing, np.maximum(found, 1), of - found + 1), 0.0)
+    high = np.where(found < of, beta.ppf(1 - missing, found + 1, np.maximum(of - found, 1)), 1.0)
+    return low[()], high[()]
 
 
 def distinguish(
@@ -201,39 +203,26 @@ def distinguish(
         confidence is not between 0 and 1.
     """
     check_promise(None, delta)
-    check_confidence(confidence)
-    scores = [_scores(side, n_runs) for side in (with_unit, without_unit)]
-    if len(scores[0]) != len(scores[1]):
+    check(confidence=(confidence, CONFIDENCE))
+    inside, outside = (_scores(side, n_runs) for side in (with_unit, without_unit))
+    if len(inside) != len(outside):
         raise ParameterError(
-            f"expected as many runs on both corpora, but got {len(scores[0])} and {len(scores[1])}."
+            f"expected as many runs on both corpora, but got {len(inside)} and {len(outside)}."
         )
-    total = len(scores[0])
-    half = total // 2
+    total, half = len(inside), len(inside) // 2
     if half < _FEWEST:
         raise ParameterError(f"an audit needs at least {2 * _FEWEST} runs on each corpus, but got {total}.")
-    mu = _judge_mu(scores[0], scores[1], half, confidence)
+    # Both directions are one test for mu.
+    _, found, wrong = _judge(inside, outside, half, partial(_mus, confidence=confidence))
+    judged, each = total - half, 1 - (1 - confidence) / 2
+    mu = mu_lower_bound(found, wrong, judged, confidence=confidence)
     reports: list[DistinguishingReport] = []
-    for direction, accused, neighbour in (
-        ("with", scores[0], scores[1]),
-        ("without", -scores[1], -scores[0]),
-    ):
-        threshold = _choose(accused[:half], neighbour[:half], partial(_bounds, delta=delta, confidence=0.95))
-        found = int((accused[half:] > threshold).sum())
-        wrong = int((neighbour[half:] > threshold).sum())
-        judged = total - half
-        each = 1 - (1 - confidence) / 2
+    for direction, sign, sides in (("with", 1, (inside, outside)), ("without", -1, (-outside, -inside))):
+        threshold, found, wrong = _judge(*sides, half, partial(_epsilons, delta=delta, confidence=0.95))
+        epsilon = epsilon_lower_bound(found, wrong, judged, delta=delta, confidence=each)
+        rates = (found / judged, wrong / judged)
         reports.append(
-            DistinguishingReport(
-                epsilon_lower_bound(found, wrong, judged, delta=delta, confidence=each),
-                confidence,
-                delta,
-                float(threshold if direction == "with" else -threshold),
-                direction,
-                found / judged,
-                wrong / judged,
-                total,
-                mu,
-            )
+            DistinguishingReport(epsilon, confidence, delta, sign * threshold, direction, *rates, total, mu)
         )
     return max(reports, key=lambda report: report.epsilon_lower_bound)
 
@@ -242,7 +231,8 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     if callable(side):
         if n_runs is None:
             raise ParameterError("n_runs must say how often the mechanism is run.")
-        side = [side(run) for run in range(check_whole("n_runs", n_runs, 2 * _FEWEST))]
+        check(n_runs=(n_runs, whole(2 * _FEWEST)))
+        side = [side(run) for run in range(n_runs)]
     try:
         scores = np.asarray(as_numbers(side, "the scores", ""), dtype=np.float64)
     except (TypeError, ValueError):
@@ -252,24 +242,17 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     return scores
 
 
-def _judge_mu(
-    accused: NDArray[np.float64], neighbour: NDArray[np.float64], half: int, confidence: float
-) -> float:
-    """Choose a threshold for mu on the first runs and judge it on the others. Both directions are one test."""
-    chosen = _choose(accused[:half], neighbour[:half], partial(_mus, confidence=confidence))
+def _judge(accused: Floats, neighbour: Floats, half: int, prove: Prove) -> tuple[float, int, int]:
+    """Choose a threshold on the first runs; return it, and the alarms of the others on either side."""
+    chosen = _choose(accused[:half], neighbour[:half], prove)
     found, wrong = (int((side[half:] > chosen).sum()) for side in (accused, neighbour))
-    return mu_lower_bound(found, wrong, len(accused) - half, confidence=confidence)
+    return chosen, found, wrong
 
 
-def _choose(
-    accused: NDArray[np.float64],
-    neighbour: NDArray[np.float64],
-    prove: Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]],
-) -> float:
+def _choose(accused: Floats, neighbour: Floats, prove: Prove) -> float:
     """Choose the threshold whose counts would prove most, among a hundred quantiles."""
-    candidates = np.unique(np.quantile(np.r_[accused, neighbour], np.linspace(0.0, 1.0, 101)[1:-1]))
-    tails = np.quantile(accused, [0.995, 0.998, 0.999])
-    candidates = np.unique(np.r_[candidates, tails])
+    middle = np.quantile(np.r_[accused, neighbour], np.linspace(0.0, 1.0, 101)[1:-1])
+    candidates = np.unique(np.r_[middle, np.quantile(accused, [0.995, 0.998, 0.999])])
     found, wrong = (
         len(side) - np.searchsorted(np.sort(side), candidates, side="right") for side in (accused, neighbour)
     )

@@ -68,19 +68,10 @@ from scipy.special import digamma, logsumexp, polygamma
 
 from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
-from discreet._base.validate import check, choice, number
-from discreet.audit.arguments import (
-    Noise,
-    check_noise,
-    check_promise,
-    check_seed,
-    check_statistics,
-    check_train,
-    check_whole,
-)
+from discreet._base.validate import check, choice, number, whole
+from discreet.audit.arguments import SEED, TRAIN, Noise, check_promise, check_statistics
 from discreet.audit.attack_report import AuditReport, Coins
-from discreet.audit.shadows import Statistic, Train, draw_halves, train_statistics
-from discreet.audit.shadows import statistic as model_statistic
+from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
@@ -91,23 +82,9 @@ _ROUNDING = 1e-9
 
 
 def shrink_variances(variances: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
-    """Draw variances towards a common one, as strongly as their own scatter suggests.
+    """Draw positive variances of documents towards a common one, as strongly as their own scatter suggests.
 
-    Parameters
-    ----------
-    variances : array of shape (n_documents,)
-        Positive.
-    freedom : float or array of shape (n_documents,)
-        Degrees of freedom of each: number of values less 1. Positive.
-
-    Returns
-    -------
-    array of shape (n_documents,)
-
-    Raises
-    ------
-    ParameterError
-        If a variance or its freedom is not positive and finite.
+    ``freedom`` are the degrees of freedom of each, or of all: number of values less 1.
 
     Examples
     --------
@@ -276,8 +253,6 @@ def lira(
     callback: Callback | None = None,
     noise: Noise = "any",
     attack: Attack = "lira",
-    statistic: Statistic = "likelihood",
-    shadow_train: Train | None = None,
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
 
@@ -312,13 +287,6 @@ def lira(
     attack : {"lira", "rmia"}, default "lira"
         How documents are scored by the shadows: :func:`likelihood_ratio_scores`, or against all other documents,
         :func:`relative_likelihood_scores`, which has no ``spread``.
-    statistic : {"likelihood", "max", "std", "entropy"}, default "likelihood"
-        What the attack looks at: the document's largest log-likelihood, or how clear-cut its mixture is (as
-        :func:`simple_attacks`). The others find less (docs/membership.md). RMIA is about likelihoods.
-    shadow_train : callable, optional
-        Trains the shadows where ``train`` is slow: a chain of fewer sweeps, say. Shadows that do not look like the
-        target find less (docs/membership.md), so that it pays where it allows many more of them. ``settings`` has to
-        name it, too. Not with "pool", whose targets are shadows.
 
     Returns
     -------
@@ -330,13 +298,15 @@ def lira(
         If a number is out of range, ``train`` or the target returns no topics over the corpus's words, or the
         target's members are not booleans of both kinds. All but the topics of ``train`` is found before training.
     """
-    check_train(train)
-    if shadow_train is not None:
-        check_train(shadow_train, "shadow_train")
-    n_shadows, n_targets = check_whole("n_shadows", n_shadows, 4), check_whole("n_targets", n_targets, 1)
-    check_promise(epsilon, delta)
-    check_noise(noise, delta)
-    check_seed(random_state)
+    check(
+        train=(train, TRAIN),
+        n_shadows=(n_shadows, whole(4)),
+        n_targets=(n_targets, whole()),
+        random_state=(random_state, SEED),
+        spread=(spread, choice(*get_args(Spread))),
+        attack=(attack, choice(*get_args(Attack))),
+    )
+    check_promise(epsilon, delta, noise)
     counts = check_counts(corpus)
     if folder is not None and random_state is None:
         raise ParameterError("a folder of shadows is of use only with a seed: pass random_state=0.")
@@ -346,32 +316,20 @@ def lira(
             "target 'pool' needs n_shadows of at least 6 and at least n_targets; otherwise target is None or "
             "(topic_word, members)."
         )
-    if pooled and shadow_train is not None:
-        raise ParameterError("with target 'pool' the shadows are the targets: leave out shadow_train.")
-    given = None if target is None or isinstance(target, str) else _given(target, counts, statistic)
+    given = None if target is None or isinstance(target, str) else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    check(
-        spread=(spread, choice(*get_args(Spread))),
-        attack=(attack, choice(*get_args(Attack))),
-        statistic=(statistic, choice(*get_args(Statistic))),
-    )
-    if attack == "rmia" and statistic != "likelihood":
-        raise ParameterError('attack="rmia" compares likelihoods: leave out statistic.')
     score = relative_likelihood_scores if attack == "rmia" else likelihood_ratio_scores
     how: dict[str, Any] = {"online": online} | ({"spread": spread} if attack == "lira" else {})
-    source = np.random.SeedSequence(random_state)
-    halves, coins, shadow_seeds, target_seeds = source.spawn(4)
+    kept: dict[str, Any] = {"n_jobs": n_jobs, "folder": folder, "settings": settings, "callback": callback}
+    halves, coins, shadow_seeds, target_seeds = np.random.SeedSequence(random_state).spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
 
-    kept: dict[str, Any] = {"n_jobs": n_jobs, "folder": folder, "callback": callback, "kind": statistic}
+    def trained(members: NDArray[np.bool_], seeds: np.random.SeedSequence, stage: str) -> NDArray[np.float64]:
+        drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
+        return train_statistics(train, counts, members, drawn, stage=stage, **kept)
 
-    def seeds_of(seeds: np.random.SeedSequence, n: int) -> list[int]:
-        return np.random.default_rng(seeds).integers(2**31 - 1, size=n).tolist()
-
-    own = settings if shadow_train is None else settings and f"{settings}, shadows of their own"
-    drawn = seeds_of(shadow_seeds, n_shadows)
-    values = train_statistics(shadow_train or train, counts, inside, drawn, settings=own, **kept)
+    values = trained(inside, shadow_seeds, "shadows")
     drawn_by: Coins = "independent"
     if given is not None:
         found, members, drawn_by = given[0], given[1], "unknown"
@@ -385,24 +343,13 @@ def lira(
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
-        drawn = seeds_of(target_seeds, n_targets)
-        found = train_statistics(train, counts, members, drawn, stage="targets", settings=settings, **kept)
-        scores = score(found, values, inside, **how)
-    meta: dict[str, Any] = {
-        "n_shadows": n_shadows,
-        "seed": random_state,
-        "settings": settings,
-        "spread": spread,
-    }
-    if statistic != "likelihood":
-        meta["statistic"] = statistic
-    if shadow_train is not None:
-        meta["shadows"] = "trained in a way of their own"
+        scores = score(trained(members, target_seeds, "targets"), values, inside, **how)
+    meta = {"n_shadows": int(n_shadows), "seed": random_state, "settings": settings, "spread": spread}
     name = f"{'RMIA' if attack == 'rmia' else 'LiRA'}, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 
 
-def _given(target: Any, counts: Any, kind: Statistic) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Check a target that is already trained."""
     try:
         topic_word, members = target
@@ -417,4 +364,4 @@ def _given(target: Any, counts: Any, kind: Statistic) -> tuple[NDArray[np.float6
         raise ParameterError(
             "the target's members must be some of the corpus's documents, neither all nor none."
         )
-    return model_statistic(topic_word, counts, "the target must have", kind=kind), members
+    return statistic(topic_word, counts, "the target must have"), members

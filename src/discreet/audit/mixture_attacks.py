@@ -57,7 +57,7 @@ from discreet._base.persons import check_same_rows
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet._base.validate import check, choice, number, shown, whole
-from discreet.audit.arguments import check_promise, check_seed, check_train
+from discreet.audit.arguments import SEED, TRAIN, check_promise
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
@@ -103,15 +103,9 @@ def simple_attacks(
     members = as_array(members, "members")
     if members.shape != (len(theta),):
         raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
-    return {
-        name: AuditReport(values, members, name, epsilon, delta, coins)
-        for name, values in of_mixture(theta).items()
-    }
-
-
-def of_mixture(theta: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the three statistics of mixtures, shape (n_documents, n_topics): the more clear-cut, the larger."""
-    return {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
+    # the more clear-cut a mixture, the larger
+    found = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
+    return {name: AuditReport(values, members, name, epsilon, delta, coins) for name, values in found.items()}
 
 
 @dataclass(frozen=True)
@@ -192,9 +186,13 @@ def classifier_attack(
         Where a number is out of range (found before training),
         labels do not fit the corpus, a drawn half has one label only, or ``seen`` returns another shape.
     """
-    check_train(train)
+    check(
+        train=(train, TRAIN),
+        n_shadows=(n_shadows, whole()),
+        vector=(vector, choice("classwise", "sorted")),
+        random_state=(random_state, SEED),
+    )
     check_promise(epsilon, delta)
-    check_seed(random_state)
     check_same_rows(corpus, labels, "labels")
     counts = check_counts(corpus)
     names, classes = np.unique(as_labels(labels, "labels"), return_inverse=True)
@@ -204,7 +202,6 @@ def classifier_attack(
             f"labels must be one per document, of at least 2 kinds, but {n_documents} documents have labels of shape "
             f"{np.shape(labels)} and {len(names)} kinds."
         )
-    check(n_shadows=(n_shadows, whole()), vector=(vector, choice("classwise", "sorted")))
     side, coins, halves, seeds, attack_seed = Seeds(random_state).spawn(5)
     shuffled = np.random.default_rng(side).permutation(n_documents)
     ours, theirs = np.sort(shuffled[: n_documents // 2]), np.sort(shuffled[n_documents // 2 :])
@@ -407,10 +404,7 @@ class TopicAttack:
             raise ParameterError(
                 f"topic_word_counts must be finite, of shape (n_topics, {n_words}), but have {counts.shape}."
             )
-        if drawn.shape != (n_tokens,) or drawn.dtype.kind not in "iu":
-            raise ParameterError(f"topics must be {n_tokens} whole numbers, one for each attacked token.")
-        if drawn.min() < 0 or drawn.max() >= len(counts):
-            raise ParameterError(f"topics must lie between 0 and {len(counts) - 1}, but one does not.")
+        _check_numbers("topics", drawn, n_tokens, len(counts))
         rows = np.maximum(counts, 0) + self.topic_word_prior
         self._log += np.log(rows / rows.sum(1, keepdims=True))[drawn]
 
@@ -442,11 +436,7 @@ class TopicAttack:
             raise ParameterError(
                 f"each sweep needs a table and topics, but there are {len(tables)} and {len(topics)}."
             )
-        n_tokens, n_words = self._log.shape
-        if words.shape != (n_tokens,) or words.dtype.kind not in "iu":
-            raise ParameterError(f"true_words must be {n_tokens} whole numbers, one for each attacked token.")
-        if words.min() < 0 or words.max() >= n_words:  # -1 would stand for the last word
-            raise ParameterError(f"true_words must lie between 0 and {n_words - 1}, but one does not.")
+        _check_numbers("true_words", words, *self._log.shape)
         everyone = np.arange(len(self._log))
         posteriors, ranks = [], []
         for table, drawn in zip(tables, topics, strict=True):
@@ -455,3 +445,11 @@ class TopicAttack:
             posteriors.append(self.posterior()[everyone, words])
             ranks.append((self._log >= own[:, None]).sum(1))
         return TopicAttackReport(np.array(posteriors), np.array(ranks))
+
+
+def _check_numbers(name: str, values: NDArray[Any], n_tokens: int, n: int) -> None:
+    """Raise a ParameterError unless there is a number from 0 to below n for each token; -1 would be the last."""
+    if values.shape != (n_tokens,) or values.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be {n_tokens} whole numbers, one for each attacked token.")
+    if values.min() < 0 or values.max() >= n:
+        raise ParameterError(f"{name} must lie between 0 and {n - 1}, but one does not.")

@@ -52,7 +52,7 @@ arXiv:1905.02383.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -60,7 +60,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from discreet.audit.arguments import check_confidence, check_noise, check_promise
+from discreet._base.validate import check
+from discreet.audit.arguments import CONFIDENCE, check_promise
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
@@ -79,24 +80,7 @@ def one_run_p_value(
 ) -> float:
     """Return how probable so many right guesses are at most, if training is (epsilon, delta)-private.
 
-    Parameters
-    ----------
-    n_correct, n_guesses : int
-        Right guesses, and guesses made.
-    epsilon : float
-    delta : float, default 0.0
-    n_canaries : int, optional
-        Documents that the coins were thrown for; only delta needs it. As many as guesses by default.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    ParameterError
-        If guesses are not from ``n_correct`` to ``n_canaries``, epsilon is not finite and from 0, or delta is below 0.
+    Only delta needs the number of canaries: the documents that coins were thrown for.
     """
     canaries = n_guesses if n_canaries is None else n_canaries
     check_guesses(n_correct, n_guesses, canaries)
@@ -153,15 +137,12 @@ def one_run_bound(
     """
     canaries = n_guesses if n_canaries is None else n_canaries
     check_guesses(n_correct, n_guesses, canaries)
-    check_confidence(confidence)
+    check(confidence=(confidence, CONFIDENCE))
     check_promise(None, delta)
 
     def likely(epsilon: float) -> bool:
-        if replaced:
-            each = delta * (1.0 + math.exp(epsilon))
-            chance = one_run_p_value(n_correct, n_guesses, 2 * epsilon, delta=each, n_canaries=canaries)
-        else:
-            chance = one_run_p_value(n_correct, n_guesses, epsilon, delta=delta, n_canaries=canaries)
+        loss, failure = (2 * epsilon, delta * (1.0 + math.exp(epsilon))) if replaced else (epsilon, delta)
+        chance = one_run_p_value(n_correct, n_guesses, loss, delta=failure, n_canaries=canaries)
         return chance > 1.0 - confidence
 
     if n_guesses == 0 or likely(0.0):
@@ -169,10 +150,7 @@ def one_run_bound(
     low, high = 0.0, _LARGEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if likely(middle):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if likely(middle) else (middle, high)
     return low
 
 
@@ -195,26 +173,8 @@ def one_run_mu_bound(
 ) -> float:
     """Return the mu of Gaussian differential privacy that right guesses about one run's members prove.
 
-    Parameters
-    ----------
-    n_correct, n_guesses : int
-        Right guesses, and guesses made. How many are made must not depend on the run.
-    confidence : float, default 0.95
-    n_canaries : int, optional
-        Documents that the coins were thrown for, guessed or not. As many as guesses by default.
-    replaced : bool, default False
-        Each coin chose one of two documents, not in or out: two steps, so half of mu is proved.
-
-    Returns
-    -------
-    float
-        At least 0: mu for adding or removing a document. Where training is mu-Gaussian private, wrong in at most
-        1 - confidence of all audits.
-
-    Raises
-    ------
-    ParameterError
-        If guesses are not from ``n_correct`` to ``n_canaries``, or confidence is out of range.
+    As :func:`one_run_bound`, of training that is mu-Gaussian private. ``replaced`` coins are two steps, so half of mu
+    is proved.
 
     Examples
     --------
@@ -223,7 +183,8 @@ def one_run_mu_bound(
     """
     canaries = n_guesses if n_canaries is None else n_canaries
     check_guesses(n_correct, n_guesses, canaries)
-    found = _mu_bound(int(n_correct), int(n_guesses), 1.0 - check_confidence(confidence), int(canaries))
+    check(confidence=(confidence, CONFIDENCE))
+    found = _mu_bound(int(n_correct), int(n_guesses), 1.0 - confidence, int(canaries))
     return found / 2 if replaced else found
 
 
@@ -249,11 +210,7 @@ def _least_total(
 ) -> Floats:
     """Return what Pr[W >= 0] would be at least, were Pr[W >= n_correct] each of the chances; 2 or so above 1.
 
-    Parameters
-    ----------
-    chance : array of shape (n,)
-    least_false : callable
-        g of the module, for arrays of that shape.
+    ``least_false`` is g of the module, for arrays of the shape of ``chance``.
     """
     total, beyond = chance.copy(), np.zeros_like(chance)
     for i in range(n_correct, 0, -1):
@@ -266,7 +223,26 @@ def _least_total(
     return total
 
 
+def bounds_of(
+    right: Sequence[tuple[int, int]],
+    n_coins: int,
+    confidence: float,
+    delta: float | None,
+    *,
+    gaussian: bool,
+    replaced: bool = False,
+) -> list[float]:
+    """Return what each of several numbers (right, guesses) proves, epsilon, or mu of noise that is Gaussian.
+
+    Each has an equal share of what is missing to 1, so that choosing the best is paid for.
+    """
+    each = 1 - (1 - confidence) / max(1, len(right))
+    if gaussian:
+        return [one_run_mu_bound(n, r, each, n_coins, replaced=replaced) for n, r in right]
+    return [one_run_bound(n, r, each, delta or 0.0, n_coins, replaced=replaced) for n, r in right]
+
+
 def epsilon_of_mu(mu: float, delta: float | None) -> float:
     """Return the epsilon, at a delta, that a proved mu amounts to; rounded down."""
-    check_noise("gaussian", delta)
+    check_promise(None, delta, "gaussian")
     return gdp_epsilon(mu, delta or 0.0) * (1 - _ROUNDING) if mu > 0 else 0.0

@@ -2,7 +2,7 @@ r"""Shadow models: how models look that did, and did not, see each document.
 
 :math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is in
 exactly :math:`N/2` of them. Of each model only a statistic of every document is kept: :math:`\zeta(\Phi, d)`
-(:func:`discreet.audit.query_statistic`), or one of its mixture (:func:`discreet.audit.mixture_attacks.of_mixture`).
+(:func:`discreet.audit.query_statistic`).
 
 Topics are mixed with :data:`FLOOR` of the uniform distribution first. Without that, a single word that no
 topic can produce would make the statistic infinite.
@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,16 +29,12 @@ from discreet._base.arrays import as_numbers
 from discreet._base.files import write_file
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
-from discreet.audit.mixture_attacks import of_mixture
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError
-from discreet.lda import fold_in
 from discreet.lda._fold_in import query_statistic
 
 #: ``train(counts, seed) -> topic_word``: counts of the members, topics of shape (n_topics, n_words).
 Train = Callable[[Any, int], ArrayLike]
-#: What is kept of a model for each document.
-Statistic = Literal["likelihood", "max", "std", "entropy"]
 
 FLOOR = 1e-9
 _VERSION = b"discreet shadow 1"
@@ -87,7 +83,6 @@ def train_statistics(
     settings: str | None = None,
     callback: Callback | None = None,
     stage: str = "shadows",
-    kind: Statistic = "likelihood",
 ) -> NDArray[np.float64]:
     """Train one model on each row of members; return what all documents say to it.
 
@@ -110,8 +105,6 @@ def train_statistics(
         ``callback(stage, done, total)``.
     stage : str, default "shadows"
         What ``callback`` is told.
-    kind : {"likelihood", "max", "std", "entropy"}
-        As in :func:`statistic`.
 
     Returns
     -------
@@ -128,7 +121,7 @@ def train_statistics(
             f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row per seed and one column per document, "
             f"but has {members.shape}."
         )
-    store = None if folder is None else _Store(Path(folder), counts, settings, kind)
+    store = None if folder is None else _Store(Path(folder), counts, settings)
     done, lock, total = 0, threading.Lock(), len(seeds)
     tell(callback, stage, 0, total)
 
@@ -136,7 +129,7 @@ def train_statistics(
         nonlocal done
         values = store.read(members[index], seeds[index]) if store else None
         if values is None:
-            values = statistic(train(counts[members[index]], seeds[index]), counts, kind=kind)
+            values = statistic(train(counts[members[index]], seeds[index]), counts)
             if store:
                 store.write(members[index], seeds[index], values)
         with lock:
@@ -147,25 +140,8 @@ def train_statistics(
     return np.array(share_out(one, range(total), min(total, count_threads(n_jobs))))
 
 
-def statistic(
-    topic_word: ArrayLike, counts: Any, must: str = "train must return", *, kind: Statistic = "likelihood"
-) -> NDArray[np.float64]:
-    """Return the statistic of every document, finite whatever the topics.
-
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Not negative; rows need not sum to 1.
-    counts : csr_matrix of shape (n_documents, n_words)
-    must : str
-        How error messages begin.
-    kind : {"likelihood", "max", "std", "entropy"}
-        The query statistic, or the largest share, standard deviation or negative entropy of the mixture.
-
-    Returns
-    -------
-    array of shape (n_documents,)
-    """
+def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return") -> NDArray[np.float64]:
+    """Return the query statistic of every document, finite whatever the topics; ``must`` begins errors about these."""
     expected = f"{must} topics in an array of shape (n_topics, {counts.shape[1]})"
     if sp.issparse(topic_word):
         raise ParameterError(f"{expected}, but they are sparse: call toarray().")
@@ -182,16 +158,13 @@ def statistic(
         raise ParameterError(f"{must} topics that are finite, not negative and not all 0.")
     topics = topics / largest  # so that no sum overflows
     totals = topics.sum(axis=1, keepdims=True)
-    topics = (1 - FLOOR) * topics / totals + FLOOR / topics.shape[1]
-    if kind == "likelihood":
-        return query_statistic(topics, counts)
-    return of_mixture(np.asarray(fold_in(topics, counts, n_jobs=1)))[kind]
+    return query_statistic((1 - FLOOR) * topics / totals + FLOOR / topics.shape[1], counts)
 
 
 class _Store:
-    """A folder of statistics, keyed by the digest of corpus, settings, kind of statistic, members and seed."""
+    """A folder of statistics, keyed by the digest of corpus, settings, members and seed."""
 
-    def __init__(self, folder: Path, counts: Any, settings: str | None, kind: Statistic) -> None:
+    def __init__(self, folder: Path, counts: Any, settings: str | None) -> None:
         if not settings:
             raise ParameterError(
                 "a folder of shadows needs settings: a text that names the trainer and all its settings."
@@ -202,7 +175,7 @@ class _Store:
         for part in (
             repr(counts.shape).encode(),
             settings.encode(),
-            kind.encode(),
+            b"likelihood",
             *(np.ascontiguousarray(a, dtype="<i8").tobytes() for a in (counts.indptr, counts.indices)),
             np.ascontiguousarray(counts.data, dtype="<f8").tobytes(),
         ):
