@@ -42,7 +42,7 @@ from discreet.release import private_estimator as separate_budgets
 PUBLIC = ("apple", "lion", "mouse", "zebra")
 TEXTS = ["apple apple"] * 600 + ["apple zebra"] * 301 + ["apple lion"] * 300
 FORMATS = {
-    "npz": "a.npz", "mtx": "a.mtx", "uci": "docword.a.txt", "csv-counts": "a.csv",
+    "npz": "a.npz", "mtx": "a.mtx", "uci": "docword.a.txt",
 }  # fmt: skip
 
 
@@ -284,12 +284,12 @@ def test_files_carry_the_choice_whatever_words_they_are_read_with(format_name, t
                 assert got.word_origin.kind == kind
 
 
-def test_mallet_text_carries_the_choice(tmp_path):
+def test_text_carries_the_choice(tmp_path):
     corpus = chosen()
     write_corpus(corpus, tmp_path / "a.mtx")
-    (tmp_path / "a.mtx.origin.json").rename(tmp_path / "a.mallet.origin.json")
-    (tmp_path / "a.mallet").write_text(f"1 - {' '.join(corpus.vocabulary)}\n")
-    got = read_corpus(tmp_path / "a.mallet", "mallet")
+    (tmp_path / "a.mtx.origin.json").rename(tmp_path / "a.txt.origin.json")
+    (tmp_path / "a.txt").write_text(f"{' '.join(corpus.vocabulary)}\n")
+    got = read_corpus(tmp_path / "a.txt", "lines")
     assert got.word_origin == WordOrigin("from text", choices=corpus.word_origin.choices)
 
 
@@ -302,18 +302,18 @@ def test_a_file_written_over_another_does_not_inherit_its_words(tmp_path):
     assert read_corpus(tmp_path / "a.mtx", vocabulary=list(PUBLIC)).word_origin == UNKNOWN
 
 
-@pytest.mark.parametrize("other", ["x.mtx", "x.uci", "docword.x.txt"])
+@pytest.mark.parametrize("other", ["x.mtx", "docword.x.txt"])
 @pytest.mark.parametrize("public", [True, False])
 def test_another_file_of_the_same_stem_does_not_speak_for_this_one(other, public, tmp_path):
-    """A public corpus written to x.mtx replaced what x.csv said of its words: a choice was forgotten."""
+    """A public corpus written to x.mtx replaced what x.uci said of its words: a choice was forgotten."""
     corpus = on_public_list(chosen())
-    write_corpus(corpus, tmp_path / "x.csv")
+    write_corpus(corpus, tmp_path / "x.uci")
     write_corpus(Corpus(np.eye(4, dtype=int), PUBLIC, words_are_public=public), tmp_path / other)
-    got = read_corpus(tmp_path / "x.csv", "csv-counts", vocabulary=list(PUBLIC), words_are_public=True)
+    got = read_corpus(tmp_path / "x.uci", vocabulary=list(PUBLIC), words_are_public=True)
     assert got.word_origin.choices == corpus.word_origin.choices
 
 
-@pytest.mark.parametrize("names", [("x.csv", "x.csv.gz"), ("x.mtx.gz", "x.mtx")])
+@pytest.mark.parametrize("names", [("x.uci", "x.uci.gz"), ("x.mtx.gz", "x.mtx")])
 @pytest.mark.parametrize("public", [True, False])
 def test_one_file_and_the_same_compressed_must_agree_on_their_words(names, public, tmp_path):
     corpus = on_public_list(chosen())
@@ -326,21 +326,19 @@ def test_one_file_and_the_same_compressed_must_agree_on_their_words(names, publi
     with pytest.raises(CorpusError, match=r"stands there.*take another name"):
         write_corpus(Corpus(np.eye(4, dtype=int), PUBLIC, words_are_public=public), second)
     assert sorted(tmp_path.iterdir()) == before
-    format_name = "csv-counts" if first.name == "x.csv" else None
-    got = read_corpus(first, format_name, vocabulary=list(PUBLIC))
+    got = read_corpus(first, vocabulary=list(PUBLIC))
     assert got.word_origin.choices == corpus.word_origin.choices
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.npz"])
+@pytest.mark.parametrize("name", ["x.mtx", "x.npz"])
 def test_the_command_wants_the_ledger_of_the_choice(name, tmp_path, capsys):
     ledger = tmp_path / "ledger.json"
     corpus = chosen(ledger=Ledger.open(ledger, 20.0, 1e-5)).restrict(PUBLIC[:2])
     source, public, out = tmp_path / name, tmp_path / "public.txt", tmp_path / "out"
-    write_corpus(corpus, source, "csv-counts" if name == "x.csv" else None)
+    write_corpus(corpus, source)
     public.write_text("apple\nlion\n")
     order = f"fit {source} --vocabulary {public} --vocabulary-is-public --topics 2"
     order += f" --set allow_unlearnable=true --out {out}"
-    order += " --read format=csv-counts" if name == "x.csv" else ""
     assert run(order.split()) != 0
     assert "not at hand" in (told := capsys.readouterr().err)
     assert "--ledger" in told

@@ -19,7 +19,6 @@ NAMES = {
     "npz": "x.npz",
     "uci": "docword.x.txt",
     "mtx": "x.mtx",
-    "csv-counts": "x.csv",
 }
 
 
@@ -81,14 +80,13 @@ def text_file(folder: Path, name: str) -> Path:
         "jsonl": [json.dumps({"text": text}) for text in TEXTS],
         "csv": ["text", *(text or '" "' for text in TEXTS)],
         "lines": TEXTS,
-        "mallet": [f"{row} - {text}" for row, text in enumerate(TEXTS)],
     }[name]
     path = folder / f"t.{name}"
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-@pytest.mark.parametrize("name", ["jsonl", "csv", "lines", "mallet", "txt", "parquet"])
+@pytest.mark.parametrize("name", ["jsonl", "csv", "lines", "txt", "parquet"])
 def test_every_text_format(corpus, tmp_path, name):
     path = text_file(tmp_path, name)
     out = tmp_path / "docword.out.txt.gz"

@@ -1,4 +1,4 @@
-"""Files people have: JSON arrays, Arrow and Feather, lists of tokens; and text that is missing."""
+"""Files people have: JSON arrays, lists of tokens; and text that is missing."""
 
 import json
 import math
@@ -101,11 +101,9 @@ def test_tokens_in_files(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.table({"tokens": TOKENS})
     pq.write_table(table, tmp_path / "a.parquet")
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"tokens": tokens}) + "\n" for tokens in TOKENS))
     expected = by_word(Corpus.from_tokens(TOKENS))
-    for name in ("a.parquet", "a.arrow", "a.jsonl"):
+    for name in ("a.parquet", "a.jsonl"):
         assert by_word(read_corpus(tmp_path / name, text="tokens")) == expected
         without = read_corpus(tmp_path / name, text="tokens", stop_words=["a"], lowercase=None)
         assert "a" not in without.vocabulary
@@ -129,38 +127,6 @@ def test_tokens_and_texts_do_not_mix(tmp_path):
     assert "line 1: field 'text': token 1 is no text but dict" in refusal(tmp_path / "a.jsonl")
 
 
-# Arrow
-
-
-def feather(table, path):
-    from pyarrow import feather as module
-
-    module.write_feather(table, path)
-
-
-@pytest.mark.parametrize("name", ["a.feather", "a.arrow", "stream.arrow"])
-def test_arrow_and_feather(tmp_path, name):
-    pa = pytest.importorskip("pyarrow")
-    table = pa.table({key: [row[key] for row in ROWS] for key in ROWS[0]})
-    path = tmp_path / name
-    if name == "a.feather":
-        feather(table, path)
-    else:
-        make = pa.ipc.new_stream if name.startswith("stream") else pa.ipc.new_file
-        with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=2)
-    corpus = read_corpus(path, person="who", label="ward")
-    assert by_word(corpus) == EXPECTED
-    assert corpus.persons.tolist() == [0, 1, 0]
-    assert "no field for text='body'" in refusal(path, text="body")
-    whole = path.read_bytes()
-    for cut in (3, 20, len(whole) // 2):
-        path.write_bytes(whole[:cut])
-        assert "a" in refusal(path)
-    path.write_bytes(b"")
-    assert "is empty: expected an Arrow file" in refusal(path)
-
-
 # Missing text
 
 
@@ -178,15 +144,11 @@ def missing(folder, name):
         path.write_text('text,x\nbed,1\n,2\n" ",3\nnurse,4\n')
     else:
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        table = pa.table({"text": [row["text"] for row in NOTHING]})
-        if name == "parquet":
-            pq.write_table(table, path)
-        else:
-            feather(table, path)
+        pq.write_table(pa.table({"text": [row["text"] for row in NOTHING]}), path)
     return path
 
 
-@pytest.mark.parametrize("name", ["jsonl", "json", "csv", "parquet", "feather"])
+@pytest.mark.parametrize("name", ["jsonl", "json", "csv", "parquet"])
 def test_missing_text_is_the_same_in_every_format(tmp_path, name):
     path = missing(tmp_path, name)
     corpus = read_corpus(path, skip_empty=True)

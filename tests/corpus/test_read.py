@@ -105,14 +105,6 @@ def test_one_document_a_line(tmp_path):
     assert corpus.labels.tolist() == [3, 2, 1]
 
 
-def test_mallet(tmp_path):
-    (tmp_path / "a.mallet").write_text("one spam the cat the\n\ntwo\tham\ttwo dogs\nthree ham\n")
-    corpus = read_corpus(tmp_path / "a.mallet", person="name", label="label")
-    assert naive.as_documents(corpus) == [{"the": 2, "cat": 1}, {"two": 1, "dogs": 1}, {}]
-    assert corpus.labels.tolist() == ["spam", "ham", "ham"]
-    assert corpus.persons.tolist() == [0, 1, 2]
-
-
 def test_parquet(tmp_path, expected):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
@@ -304,34 +296,52 @@ def test_matrix_market_of_scipy(tmp_path):
     assert read_corpus(tmp_path / "d.mtx").counts.toarray().tolist() == [[0, 2]]
 
 
-def test_svmlight_and_lda_c_are_converted_by_one_line(tmp_path):
+def converted(path, name=None, **made):
+    """Return what the line of Python makes of the file, that a refusal names."""
+    with pytest.raises(CorpusError, match="is not read; one line of Python converts it: ") as found:
+        read_corpus(path, name)
+    line = str(found.value).partition("converts it: ")[2].removesuffix(".")
+    made |= {"path": path, "Corpus": Corpus, "from_frame": from_frame}
+    load, of = line.rpartition("; ")[::2]
+    exec(load, made)
+    return eval(of, made)
+
+
+def test_formats_that_few_have_are_converted_by_one_line(tmp_path):
     from sklearn.datasets import dump_svmlight_file
 
     counts, labels, vocabulary = np.array([[0, 2, 1], [3, 0, 0]]), np.array([1, -1]), ["a", "b", "c"]
     path = str(tmp_path / "a.svmlight")
     dump_svmlight_file(counts, labels, path)
     for given in ((path,), (tmp_path / "b.bin", "svmlight"), (tmp_path / "c.libsvm.gz",)):
-        with pytest.raises(
-            CorpusError, match="svmlight is not read; one line of Python converts it: "
-        ) as found:
+        with pytest.raises(CorpusError, match="svmlight is not read; one line of Python converts it: "):
             read_corpus(*given)
-    made = {"path": path, "vocabulary": vocabulary, "Corpus": Corpus}
-    load, of = str(found.value).partition("converts it: ")[2].removesuffix(".").rpartition("; ")[::2]
-    exec(load, made)
-    corpus = eval(of, made)
+    corpus = converted(path, vocabulary=vocabulary)
     assert corpus.counts.toarray().tolist() == counts.tolist()
     assert corpus.labels.tolist() == labels.tolist()
     with pytest.raises(CorpusError, match=r"ldac is not read; .*BleiCorpus"):
         read_corpus(tmp_path / "a.lda-c")
 
 
-def test_csv_counts_by_hand(tmp_path):
-    (tmp_path / "a.csv").write_text("count,document,word\n2,x,cat\n1,y,dog\n1,x,cat\n0,z,\n4,y,ant\n")
-    corpus = read_corpus(tmp_path / "a.csv", "csv-counts")
-    assert naive.as_documents(corpus) == [{"cat": 3}, {"ant": 4, "dog": 1}, {}]
-    assert corpus.word_origin.kind == "unknown"
-    public = read_corpus(tmp_path / "a.csv", "csv-counts", vocabulary=["cat", "cow"])
-    assert naive.as_documents(public) == [{"cat": 3}, {}, {}]
+def test_mallet_and_arrow_are_converted_by_one_line(tmp_path):
+    path = tmp_path / "a.mallet"
+    path.write_text("one spam the cat the\ntwo\tham\ttwo dogs\n")
+    corpus = converted(path)
+    assert naive.as_documents(corpus) == [{"the": 2, "cat": 1}, {"two": 1, "dogs": 1}]
+    assert corpus.labels.tolist() == ["spam", "ham"]
+    pa, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    feather.write_feather(pa.table({"text": ["the cat", "two dogs"]}), tmp_path / "a.feather")
+    assert naive.as_documents(converted(tmp_path / "a.feather")) == [
+        {"the": 1, "cat": 1},
+        {"two": 1, "dogs": 1},
+    ]
+
+
+def test_a_table_of_counts_is_converted_by_one_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("count,document,word\n2,x,cat\n1,y,dog\n1,x,cat\n4,y,ant\n")
+    corpus = converted(path, "csv-counts")
+    assert naive.as_documents(corpus) == [{"cat": 3}, {"ant": 4, "dog": 1}]
 
 
 def test_persons_and_labels_from_files(tmp_path):

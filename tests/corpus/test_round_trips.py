@@ -21,7 +21,6 @@ NAMES = {
     "npz": "a.npz",
     "uci": "docword.a.txt",
     "mtx": "a.mtx",
-    "csv-counts": "a.csv",
 }
 # What ends a line for str.splitlines is no word; quotes, commas, colons and blanks are.
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=6)
@@ -103,8 +102,8 @@ def test_files_and_their_names(tmp_path):
     corpus = Corpus([[1, 2]], ["a", "b"], persons=[4], labels=["x"])
     names = [path.name for path in write_corpus(corpus, tmp_path / "docword.n.txt.gz")]
     assert names == ["vocab.n.txt", "persons.n.txt", "labels.n.txt", "docword.n.txt.gz"]
-    assert next(p.name for p in write_corpus(corpus, tmp_path / "n.tsv")) == "n.vocab.txt"
-    assert (tmp_path / "n.tsv").read_text() == "document\tword\tcount\n0\ta\t1\n0\tb\t2\n"
+    assert next(p.name for p in write_corpus(corpus, tmp_path / "n.uci")) == "n.vocab.txt"
+    assert (tmp_path / "n.uci").read_text() == "1\n2\n2\n1 1 1\n1 2 2\n"
     for path in tmp_path.iterdir():
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077  # nobody else may read private counts
     with pytest.raises(CorpusError, match="give format=, one of uci, npz, mtx"):
@@ -135,7 +134,7 @@ def test_others_read_what_we_write(tmp_path):
     assert np.array_equal(mmread(tmp_path / "a.mtx").toarray(), dense)
 
 
-@pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv"])
+@pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz"])
 def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypatch, name):
     corpus = Corpus(np.eye(5, dtype=int), list("abcde"), persons=range(5))
     files = write_corpus(corpus, tmp_path / name)

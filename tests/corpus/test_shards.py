@@ -16,11 +16,9 @@ from tests.marks import quick
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
 from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
-from discreet.corpus.formats import counts as count_lines
 from discreet.corpus.formats import records
 from discreet.corpus.shards import shard_file, spill
 from discreet.corpus.shards import spill as cut
-from discreet.corpus.shards import write as shard_counts
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin
 
 WORDS = [f"w{i}" for i in range(300)]
@@ -480,81 +478,13 @@ def test_a_disk_that_is_full_at_any_moment_leaves_nothing(tmp_path, monkeypatch,
         assert not (tmp_path / "s").exists()
 
 
-def a_file_of_counts(folder, form, rows, order=None):
-    """Write lines of counts of WORDS, documents in order or not, and return the path."""
-    entries = [(d + 1, w + 1, int(rows[d, w])) for d, w in zip(*rows.nonzero(), strict=True)]
-    entries = entries if order is None else [entries[i] for i in order.permutation(len(entries))]
-    lines = "".join(f"{d} {w} {n}\n" for d, w, n in entries)
-    path = folder / f"counts.{form}"
-    size = f"{rows.shape[0]} {rows.shape[1]} {len(entries)}"
-    head = f"%%MatrixMarket matrix coordinate integer general\n%\n{size}\n"
-    path.write_text((head if form == "mtx" else size.replace(" ", "\n") + "\n") + lines)
-    return path
-
-
-@pytest.mark.parametrize("form", ["uci", "mtx"])
-@pytest.mark.parametrize("owned", [False, True])
-@pytest.mark.parametrize("in_order", [False, True])
-def test_counts_are_streamed_into_the_shards_that_reading_and_writing_give(
-    tmp_path, monkeypatch, form, owned, in_order
-):
-    monkeypatch.setattr(count_lines, "_BLOCK_LINES", 30)
-    monkeypatch.setattr(count_lines, "_HELD_ENTRIES", 170)
-    rows = counts(500).toarray()
-    rows[[0, 7, 8, 9, 498, 499]] = 0  # empty documents, at both ends, too
-    path = a_file_of_counts(tmp_path, form, rows, None if in_order else np.random.default_rng(0))
-    beside = {"labels": [i % 3 for i in range(500)]}
-    beside |= {"persons": [f"p{i % 40}" for i in range(500)]} if owned else {}
-    sizes, made = [], count_lines.stream_rows
-
-    def watch(*given):
-        for part in made(*given):
-            sizes.append(part.nnz)
-            yield part
-
-    monkeypatch.setattr(shard_counts, "stream_rows", watch)
-    shards = read_into_shards(path, tmp_path / "s", shard_documents=120, vocabulary=WORDS, **beside)
-    whole = read_corpus(path, vocabulary=WORDS, **beside)
-    back = shards.to_corpus()
-    assert (back.vocabulary, back.word_origin) == (whole.vocabulary, whole.word_origin)
-    assert len(shards.shards) >= 4
-    if owned:
-        assert shards.unit == "person"
-        assert by_person(back.counts, back.persons) == by_person(whole.counts, whole.persons)
-    else:
-        assert same(back.counts, whole.counts)
-        assert back.labels.tolist() == beside["labels"]
-    assert (max(sizes, default=0) < 300 and len(sizes) > 5) == in_order
-    assert {file.name.split(".")[0][:5] for file in (tmp_path / "s").iterdir()} == {"shard", "manif", "vocab"}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("5\n12\n4\n1 1 1\n2 13 1\n3 1 1\n5 1 1\n", "line 5: expected 3 .* a word from 1 to 12"),
-        ("5\n12\n5\n1 1 1\n2 1 1\n3 1 1\n5 1 1\n", "the file ends after 4 entries"),
-        ("5\n12\n4\n1 1 1\n2 1 x\n3 1 1\n5 1 1\n", "line 5: expected 3 whole numbers"),
-        ("0\n12\n0\n", "expected at least one document"),
-    ],
-)
-def test_counts_that_are_broken_leave_no_shards(tmp_path, monkeypatch, text, message):
-    monkeypatch.setattr(count_lines, "_BLOCK_LINES", 1)
-    monkeypatch.setattr(count_lines, "_HELD_ENTRIES", 1)
-    (tmp_path / "docword.x.txt").write_text(text)
-    with pytest.raises(CorpusError, match=message):
-        read_into_shards(tmp_path / "docword.x.txt", tmp_path / "s", shard_documents=1)
-    assert not (tmp_path / "s").exists()
-
-
-def test_options_of_texts_mean_nothing_for_counts_nor_the_other_way_round(tmp_path):
-    path = a_file_of_counts(tmp_path, "uci", counts(20).toarray())
-    with pytest.raises(ParameterError, match='lowercase= cannot be used with format "uci"'):
-        read_into_shards(path, tmp_path / "s", lowercase=False)
+def test_files_of_counts_are_read_and_written(tmp_path):
+    (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(ParameterError, match="counts are read by read_corpus and written by write_shards"):
+        read_into_shards(tmp_path / "docword.x.txt", tmp_path / "s")
     (tmp_path / "a.jsonl").write_text('{"text": "good"}\n')
-    with pytest.raises(ParameterError, match='persons= cannot be used with format "jsonl"'):
-        read_into_shards(tmp_path / "a.jsonl", tmp_path / "s", persons=["x"])
-    with pytest.raises(PrivacyError, match="the counts have none"):
-        read_into_shards(path, tmp_path / "s", words_are_public=True)
+    with pytest.raises(PrivacyError, match="were counted from the texts themselves"):
+        read_into_shards(tmp_path / "a.jsonl", tmp_path / "s", words_are_public=True)
     assert not (tmp_path / "s").exists()
 
 

@@ -40,12 +40,8 @@ TlsFolder = Annotated[
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
-def load(
-    source: Path, known: str, *, read: Callable[..., Any] | None = None, **options: Any
-) -> "tuple[Corpus, list[Path]]":
+def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
     """Read a corpus, with the files beside it that ``write_corpus`` would write.
-
-    ``read`` does it, by default ``read_corpus``.
 
     Words are public only where a file beside them says by whom that was said, and is about the same words.
 
@@ -71,8 +67,7 @@ def load(
     if "vocabulary" in beside:  # which must not have been exchanged
         words = load_vocabulary(beside["vocabulary"], encoding=given.get("encoding", "utf-8"))
         read_word_origin(source, words)
-    corpus = (read or read_corpus)(source, known, **(given | beside))
-    return corpus, list(beside.values())
+    return read_corpus(source, known, **(given | beside)), list(beside.values())
 
 
 def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpus", list[Path]]:

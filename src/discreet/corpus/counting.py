@@ -237,7 +237,6 @@ def count_tokens(
 # The gate
 
 _LARGEST = 2**31 - 1
-_FREE, _FOR_EACH = 1_000_000, 100
 
 
 def check_counts(X: Any, *, n_words: int | None = None, advice: str = COUNT_THE_WORDS) -> Csr:
@@ -399,30 +398,3 @@ def _rows(counts: Any, entries: NDArray[Any]) -> NDArray[Any]:
 
 def _row(counts: Any, entry: int) -> int:
     return int(_rows(counts, np.array([entry]))[0])
-
-
-def refuse_emptiness(name: str, what: str, size: int, n_entries: int) -> None:
-    """Refuse a shape that is nearly all empty: a few bytes must not ask for gigabytes.
-
-    Parameters
-    ----------
-    name : str
-        The file.
-    what : str
-        "documents" or "words".
-    size : int
-        How many of them there are, or are promised.
-    n_entries : int
-        Counts that the file holds or promises.
-
-    Raises
-    ------
-    CorpusError
-        ``size`` is over a million and a hundred for each count.
-    """
-    if size > _FREE + _FOR_EACH * n_entries:
-        many = "1 count" if n_entries == 1 else f"{n_entries} counts"
-        raise CorpusError(
-            f"{name} promises {size} {what}, but only {many}: nearly all {what} would be "
-            "empty; check that its numbers are right."
-        )

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import Csr, refuse_emptiness
+from discreet.corpus.counting import Csr
 from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
-from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
+from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import from_frame
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
@@ -70,8 +70,8 @@ def read_corpus(
     path : path
         The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts.
     format : str, optional
-        Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
-        "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "mtx", "csv-counts".
+        Raw text: "jsonl", "json" (an array), "csv", "parquet", "xlsx", "txt" (a folder), "lines" (a document a line).
+        Counts: "uci", "npz", "shards" (a folder), "mtx".
         By default found from the name.
     text : str, optional
         Field that holds the text, or a list of tokens, which are counted as they are (raw text); by default "text".
@@ -144,8 +144,8 @@ def read_corpus(
     if labels is not None and label is not None:
         raise ParameterError("give label= or labels=, not both.")
     by_row = {
-        "persons": None if persons is None else one_a_line(persons, encoding),
-        "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
+        "persons": None if persons is None else _one_a_line(persons, encoding),
+        "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
     }
     if skip_empty and any(values is not None for values in by_row.values()):
         raise ParameterError(
@@ -166,7 +166,7 @@ def read_corpus(
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
-        origin = declared(origin, words_are_public, listed is not None)
+        origin = _declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(
             n_skipped=read.n_skipped, cut=read.cut, fields=read.fields, texts_digest=read.texts_digest
         )
@@ -175,17 +175,12 @@ def read_corpus(
     told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
     refuse_options(row.name, told_of_text, "it holds counts, not text")
     refuse_options(row.name, tokenizing, "it holds counts of words already")
-    told = CountReading(listed, encoding, delimiter, callback)
-    counted: Counted = row.function("read")(path, told)
-    counts = counted.counts
-    words, origin = name_columns(
-        path, row, counts.shape, counts.nnz, (counted.vocabulary, counted.word_origin), listed
-    )
+    counted: Counted = row.function("read")(path, callback)
+    words, origin = _name_columns(path, row, counted, listed)
     parts = {"persons": counted.persons, "labels": counted.labels}
-    corpus = _assemble(path, counts, words, parts | given)
-    return corpus.with_word_origin(declared(origin, words_are_public, listed is not None)).read_as(
-        cut=counted.cut
-    )
+    corpus = _assemble(path, counted.counts, words, parts | given)
+    origin = _declared(origin, words_are_public, listed is not None)
+    return corpus.with_word_origin(origin).read_as(cut=counted.cut)
 
 
 def is_source(documents: Any) -> bool:
@@ -226,48 +221,39 @@ def corpus_of_source(source: Any, text: str | None, person: str | None, tokenize
     raise CorpusError(*parts, where)
 
 
-def name_columns(
-    path: PathLike,
-    row: Format,
-    shape: tuple[int, int],
-    n_entries: int,
-    held: tuple[Sequence[str] | None, WordOrigin],
-    listed: tuple[str, ...] | None,
+def _name_columns(
+    path: PathLike, row: Format, counted: Counted, listed: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], WordOrigin]:
     """Return the word of each column of a file of counts, and where the words come from.
 
-    ``shape`` is documents and columns; ``held`` the words that the file itself holds, if any, and where they come from;
-    ``listed`` the words that were given.
+    ``listed`` are the words that were given.
     """
-    words, origin = held
-    refuse_emptiness(os.fspath(path), "documents", shape[0], n_entries)
+    words, origin = counted.vocabulary, counted.word_origin
+    n_documents, n_columns = counted.counts.shape
     if listed is not None:
-        if shape[1] != len(listed):
+        if n_columns != len(listed):
             raise CorpusError(
-                f"{os.fspath(path)} has {shape[1]} columns, but the vocabulary "
+                f"{os.fspath(path)} has {n_columns} columns, but the vocabulary "
                 f"has {len(listed)} words; give the vocabulary that belongs to it."
             )
         origin = origin if words is not None and listed == tuple(words) else UNKNOWN.after(origin.choices)
         words = listed
     if words is None:
-        refuse_emptiness(os.fspath(path), "words", shape[1], n_entries)
-        words, origin = column_words(shape[1]), NUMBERED
+        words, origin = column_words(n_columns), NUMBERED
     beside = None if row.whole else read_word_origin(Path(path), tuple(words), other_words=True)
     if beside is not None:
         origin = (origin if beside.kind == "unknown" else beside).after(beside.choices)
-    if shape[0] == 0:
+    if n_documents == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
     return tuple(words), origin
 
 
-def declared(
-    origin: WordOrigin, words_are_public: bool, listed: bool, where: str = "read_corpus"
-) -> WordOrigin:
+def _declared(origin: WordOrigin, words_are_public: bool, listed: bool) -> WordOrigin:
     """Return where words come from after what the caller says of them."""
     if not words_are_public or origin.is_public:
         return origin
     refuse_public(origin, listed=listed)
-    return origin.public_by(f"words_are_public=True in {where}")
+    return origin.public_by("words_are_public=True in read_corpus")
 
 
 def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dict[str, Any]) -> Corpus:
@@ -285,7 +271,7 @@ def refuse_options(name: str, options: dict[str, Any], why: str) -> None:
         raise ParameterError(*named[1:], f' cannot be used with format "{name}": {why}.')
 
 
-def one_a_line(values: Any, encoding: str) -> Any:
+def _one_a_line(values: Any, encoding: str) -> Any:
     """Return the lines of a file, one for each document; what is no path as it is."""
     if not isinstance(values, str | os.PathLike):
         return values
@@ -298,7 +284,7 @@ def one_a_line(values: Any, encoding: str) -> Any:
     return lines
 
 
-def as_numbers(labels: Any) -> Any:
+def _as_numbers(labels: Any) -> Any:
     """Turn labels from a file into numbers where all of them are."""
     if isinstance(labels, list) and all(isinstance(x, str) and _NUMBER.fullmatch(x) for x in labels):
         return [int(label) for label in labels]

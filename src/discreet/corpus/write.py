@@ -37,7 +37,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     path : path
         The main file; one that exists is replaced. With the ending ``.gz`` text formats are compressed.
     format : str, optional
-        "npz", "uci", "mtx" or "csv-counts"; by default found from the name. Or "shards": a new folder, see
+        "npz", "uci" or "mtx"; by default found from the name. Or "shards": a new folder, see
         :func:`write_shards`.
 
     Returns

@@ -26,7 +26,6 @@ from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writab
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
-    from discreet._base.progress import Callback
     from discreet.corpus import Corpus, ShardedCorpus
 
 SIDES = ("vocab", "persons", "labels", "origin")
@@ -55,7 +54,7 @@ def convert(
         int | None,
         typer.Option(
             min=1,
-            help="Write a folder of shards with this many documents each; texts, UCI and Matrix Market are streamed.",
+            help="Write a folder of shards with this many documents each; texts are streamed.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -87,28 +86,19 @@ def convert(
         **how.options(known, stop_words=None),
     }
 
-    def counts(read: Callable[..., Any] | None = None) -> Any:
-        from discreet.corpus import ShardedCorpus
-
-        if known == "shards":
-            return ShardedCorpus(source)
-        return load(source, known, read=read, **options)[0]
-
     def declare(corpus: Any) -> Any:
+        if not vocabulary_is_public:
+            return corpus
         return declare_public(corpus, "convert", listed=vocabulary is not None)
 
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
-            shards = _write_as_shards(
-                sources,
-                out,
-                known,
-                shard_documents,
-                options,
-                counts,
-                declare if vocabulary_is_public else None,
-                callback,
-            )
+            written: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
+            if known in TEXT_FORMATS:
+                written["words_are_public"] = vocabulary_is_public
+                shards = _stream_texts(sources, out, known, options, written)
+            else:
+                shards = _write_counts(sources, out, known, options, written, declare)
         say.print(f"wrote {out}", markup=False)
         say.print(repr(shards), markup=False)
         if known in TEXT_FORMATS and how.stop_words is None:
@@ -119,13 +109,12 @@ def convert(
         return
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
-    if vocabulary_is_public:
-        corpus = declare_public(corpus, "convert", listed=vocabulary is not None)
+    corpus = declare(corpus)
     for file in beside:
         say.print(f"used {file}", markup=False)
     say_skipped(corpus, say)
-    written = _write(corpus, out, target_format)
-    say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+    files = _write(corpus, out, target_format)
+    say.print(f"wrote {', '.join(map(str, files))}", markup=False)
     say.print(repr(corpus), markup=False)
 
 
@@ -174,8 +163,7 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None) -> list[Path]
     return targets
 
 
-#: Options that mean something where counts, or raw text, are streamed.
-_OF_COUNTS = ("vocabulary", "persons", "labels", "encoding")
+#: Options that mean something where raw text is streamed.
 _STREAMED = (
     "vocabulary",
     "text",
@@ -188,54 +176,35 @@ _STREAMED = (
 )
 
 
-def _write_as_shards(
+def _write_counts(
     sources: Sequence[Path],
     out: Path,
     known: str,
-    shard_documents: int,
     options: Mapping[str, Any],
-    read_counts: Callable[..., Any],
-    declare: Callable[[Any], Any] | None,
-    callback: "Callback",
+    how: Mapping[str, Any],
+    declare: Callable[[Any], Any],
 ) -> "ShardedCorpus":
-    """Write files of one format as one folder of shards: a stream of texts or counts, other counts by way of memory.
+    """Write a file of counts, or other shards, as shards, by way of memory; ``declare`` says that words are public."""
+    from discreet.corpus import ShardedCorpus, write_shards
 
-    ``read_counts(read)`` reads counts, by ``read`` where that is given, and ``declare`` says that words are public.
-    """
-    from discreet.corpus import read_into_shards, write_shards
-    from discreet.corpus.shards.write import STREAMED_COUNTS
+    if len(sources) > 1:
+        raise CorpusError(
+            "several files can become one corpus only if they hold raw text; convert counts one by one."
+        )
+    corpus = ShardedCorpus(sources[0]) if known == "shards" else load(sources[0], known, **options)[0]
+    return write_shards(declare(corpus), out, **how)
+
+
+def _stream_texts(
+    sources: Sequence[Path], out: Path, known: str, options: Mapping[str, Any], how: Mapping[str, Any]
+) -> "ShardedCorpus":
+    """Write files of raw text, all of one format, as one folder of shards; they are never held."""
+    from discreet.corpus import read_into_shards
 
     given = {name: value for name, value in options.items() if value is not None}
-    row = FORMATS.get(known)
-    how: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
-    streamed: dict[str, Any] = how | {"words_are_public": declare is not None}
-    if row is None or row.holds == "counts":
-        if len(sources) > 1:
-            raise CorpusError(
-                "several files can become one corpus only if they hold raw text; convert counts one by one."
-            )
-        if known in STREAMED_COUNTS and set(given) <= set(_OF_COUNTS):
-
-            def read(path: Path, name: str, **told: Any) -> Any:
-                if declare is not None and "vocabulary" not in given and "vocabulary" in told:
-                    _refuse_words_beside(path, told["vocabulary"])
-                return read_into_shards(path, out, name, **told, **streamed)
-
-            return _declared(read_counts(read))
-        corpus = read_counts()
-        return write_shards(corpus if declare is None else declare(corpus), out, **how)
     wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
     refuse_given(wrong, "cannot be used where raw text is written as shards.")
-    return _declared(read_into_shards(sources, out, known, **streamed, **given))
-
-
-def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
-    """Refuse to call words public that lie beside counts, where it is known that they are not."""
-    from discreet.corpus import load_vocabulary
-    from discreet.corpus.read import read_word_origin
-    from discreet.corpus.vocabulary import UNKNOWN, refuse_public
-
-    refuse_public(read_word_origin(source, load_vocabulary(vocabulary)) or UNKNOWN)
+    return _declared(read_into_shards(sources, out, known, **how, **given))
 
 
 def _declared(shards: "ShardedCorpus") -> "ShardedCorpus":

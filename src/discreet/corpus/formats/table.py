@@ -1,12 +1,11 @@
 """The one table of formats: what each holds, the names it is known by, and the module that reads and writes it.
 
 Reading, writing, the command's choices, its help and all messages come from here. To add a format, write its row and,
-in the module that the row names, these functions (of ``csv-counts``: ``read_csv_counts``):
+in the module that the row names, these functions:
 
 * ``read_NAME(path, reading) -> Corpus`` of text: ``reading`` (:class:`~discreet.corpus.formats.records.Reading`)
   names the fields and says how words are made. ``path`` is a file, compressed too but where the row says ``packed``.
-* ``read_NAME(path, told) -> Counted`` of counts, of shape (n_documents, n_words).
-* ``open_NAME(path, callback)``, of counts that can be streamed.
+* ``read_NAME(path, callback) -> Counted`` of counts, of shape (n_documents, n_words).
 * ``write_NAME(corpus, file, target)``, where it can be written: an open file, and the name that it will have.
 
 All raise :class:`~discreet.errors.CorpusError`, which names the lines, rows or files that are broken and shows nothing
@@ -23,20 +22,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from discreet._base.arrays import Csr
-from discreet._base.progress import Callback
 from discreet._base.validate import is_folder, is_there, path_shown, shown
 from discreet.corpus.files import archive_member, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
-
-
-class CountReading(NamedTuple):
-    """Everything a reader of counts is told."""
-
-    words: tuple[str, ...] | None = None
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    callback: Callback | None = None
 
 
 class Counted(NamedTuple):
@@ -83,10 +72,9 @@ class Format(NamedTuple):
     whole: bool = False
     packed: bool = False
 
-    def function(self, does: Literal["read", "write", "open"]) -> Callable[..., Any]:
-        """Return what reads, writes or opens such a file."""
-        module = import_module(f"discreet.corpus.formats.{self.module}")
-        return getattr(module, f"{does}_{self.name.replace('-', '_')}")
+    def function(self, does: Literal["read", "write"]) -> Callable[..., Any]:
+        """Return what reads or writes such a file."""
+        return getattr(import_module(f"discreet.corpus.formats.{self.module}"), f"{does}_{self.name}")
 
     def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
         """Whether a file of this name, without ``.gz`` and the like, is of this format by its ending or beginning."""
@@ -100,28 +88,45 @@ _ROWS = (
     Format("json", "text", "text_files", (".json",)),
     Format("csv", "text", "text_files", (".csv", ".tsv")),
     Format("parquet", "text", "tabular", (".parquet", ".pq"), packed=True),
-    Format("arrow", "text", "tabular", (".arrow", ".feather", ".ipc"), packed=True),
     Format("xlsx", "text", "tabular", (".xlsx", ".xls", ".xlsb", ".ods"), packed=True),
     Format("txt", "text", "text_files", folder=True),
     Format("lines", "text", "text_files"),
-    Format("mallet", "text", "text_files", (".mallet",)),
     Format("uci", "counts", "counts", (".uci",), (".uci",), begins="docword."),
     Format("npz", "counts", "counts", (".npz",), (".npz",), whole=True, packed=True),
     Format("shards", "counts", "counts", folder=True, whole=True, packed=True),
     Format("mtx", "counts", "counts", (".mtx", ".mm"), (".mtx", ".mm")),
-    Format("csv-counts", "counts", "counts", (), (".csv", ".tsv")),
 )
-#: Formats that few have, by their names and endings, and the line of Python that converts them.
-_CONVERTED = {
+#: Formats that few have: name, endings, and the line of Python that converts them.
+_CONVERTED = (
+    (
+        "arrow",
+        (".arrow", ".feather", ".ipc"),
+        'from pyarrow.feather import read_table; from_frame(read_table(path), text="text")',
+    ),
+    (
+        "csv-counts",
+        (),
+        'import pandas; table = pandas.read_csv(path).pivot_table("count", "document", "word", "sum", 0); '
+        "Corpus(table.to_numpy(), list(table.columns))",
+    ),
     (
         "ldac",
-        ".ldac",
-        ".lda-c",
-    ): 'from gensim.corpora import BleiCorpus, MmCorpus; MmCorpus.serialize("counts.mtx", '
-    "BleiCorpus(path, vocabulary))",
-    ("svmlight", ".svmlight", ".libsvm"): "from sklearn.datasets import load_svmlight_file; "
-    "counts, labels = load_svmlight_file(path); Corpus(counts, vocabulary, labels=labels.astype(int))",
-}
+        (".ldac", ".lda-c"),
+        'from gensim.corpora import BleiCorpus, MmCorpus; MmCorpus.serialize("counts.mtx", BleiCorpus(path, words))',
+    ),
+    (
+        "mallet",
+        (".mallet",),
+        "import pandas, pathlib; rows = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines()]; "
+        'from_frame(pandas.DataFrame(rows, columns=["name", "label", "text"]), label="label")',
+    ),
+    (
+        "svmlight",
+        (".svmlight", ".libsvm"),
+        "from sklearn.datasets import load_svmlight_file; counts, labels = load_svmlight_file(path); "
+        "Corpus(counts, vocabulary, labels=labels.astype(int))",
+    ),
+)
 #: The file that makes a folder one of shards.
 MANIFEST = "manifest.json"
 FORMATS = {row.name: row for row in _ROWS}
@@ -209,9 +214,9 @@ def writer_of(name: str) -> Format:
 
 
 def _refuse_converted(name: str) -> None:
-    for names, line in _CONVERTED.items():
-        if name in names:
-            raise CorpusError(f"{names[0]} is not read; one line of Python converts it: {line}.")
+    for known, endings, line in _CONVERTED:
+        if name == known or name in endings:
+            raise CorpusError(f"{known} is not read; one line of Python converts it: {line}.")
 
 
 def _format_of_name(name: str) -> str | None:

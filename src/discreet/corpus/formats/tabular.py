@@ -1,6 +1,6 @@
-"""Tables with a document a row: data frames in memory, Parquet, Arrow, spreadsheets.
+"""Tables with a document a row: data frames in memory, Parquet, spreadsheets.
 
-Frames of pandas, polars, pyarrow and whatever else narwhals knows are read through narwhals; Parquet and Arrow by
+Frames of pandas, polars, pyarrow and whatever else narwhals knows are read through narwhals; Parquet by
 pyarrow, a batch at a time; spreadsheets (Excel's of all ages, and OpenDocument's) by python-calamine.
 """
 
@@ -183,7 +183,7 @@ def _as_table(batch: Any, wanted: list[str]) -> Any:
     return pa.Table.from_batches([batch])
 
 
-# Parquet and Arrow
+# Parquet
 
 
 def read_parquet(path: PathLike, reading: Reading) -> Corpus:
@@ -191,7 +191,11 @@ def read_parquet(path: PathLike, reading: Reading) -> Corpus:
     parquet = _pyarrow("pyarrow.parquet")
     refuse_emptiness_of(path, "a Parquet file")
     problems = Problems(os.fspath(path))
-    not_one = _not_a_table(problems.name, "a Parquet file")
+    not_one = CorpusError(
+        f"{problems.name} is not a Parquet file or is damaged; for another format give ",
+        Proposal("format"),
+        ".",
+    )
     with unless_damaged(not_one, _pyarrow().ArrowException):
         file: Any = parquet.ParquetFile(path)
         names, n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
@@ -199,23 +203,6 @@ def read_parquet(path: PathLike, reading: Reading) -> Corpus:
     batches = file.iter_batches(batch_size=_ROWS, columns=_wanted(reading))
     corpus = _of_frames(_sound(batches, problems.name), reading, problems, n_rows)
     return corpus.read_as(fields=names) if reading.sink is None else corpus
-
-
-def read_arrow(path: PathLike, reading: Reading) -> Corpus:
-    """Read the IPC file format (Feather, version 2) or the IPC stream format, a batch at a time."""
-    pa = _pyarrow()
-    refuse_emptiness_of(path, "an Arrow file")
-    name = os.fspath(path)
-    file: Any = None
-    for opened in (pa.ipc.open_stream, pa.ipc.open_file):
-        with suppress(pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
-            file = opened(pa.OSFile(name))
-            _ = file.schema.names  # which need not be UTF-8
-    if file is None:
-        raise _not_a_table(name, "an Arrow file, or a Feather file of version 2,")
-    batches = map(file.get_batch, range(file.num_record_batches)) if hasattr(file, "get_batch") else file
-    choose_fields(reading, file.schema.names, Problems(name))
-    return _of_frames(_sound(batches, name), reading, Problems(name))
 
 
 def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
@@ -228,19 +215,11 @@ def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
         yield batch
 
 
-def _not_a_table(name: str, kind: str) -> CorpusError:
-    return CorpusError(
-        f"{name} is not {kind} or is damaged; for another format give ", Proposal("format"), "."
-    )
-
-
 def _pyarrow(module: str = "pyarrow") -> Any:
     with suppress(ImportError):
         import_module("pyarrow")
         return import_module(module)
-    raise CorpusError(
-        "Parquet and Arrow need pyarrow, which is not installed: pip install 'discreet[parquet]'."
-    )
+    raise CorpusError("Parquet needs pyarrow, which is not installed: pip install 'discreet[parquet]'.")
 
 
 # Spreadsheets

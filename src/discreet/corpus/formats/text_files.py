@@ -1,4 +1,4 @@
-"""Files of text: JSON, CSV, MALLET's lines, plain lines, folders of ``.txt`` files.
+"""Files of text: JSON, CSV, plain lines, folders of ``.txt`` files.
 
 Each ``read_...(path, reading)`` hands a :class:`~discreet.corpus.formats.records.Record` a document to ``gather``.
 Files are read as streams and nothing is held of them but counts; of ``.json`` alone the whole file is held.
@@ -106,9 +106,11 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
     """Read CSV with a header line; ``.tsv`` is separated by tabs."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
-        delimiter = separator(path, reading.delimiter)
-        header, rows = csv_rows(file, problems, delimiter)
-        refuse_other_delimiter(header, [field for field in reading.fields if field], delimiter, problems.name)
+        delimiter = _separator(path, reading.delimiter)
+        header, rows = _table(file, problems, delimiter)
+        _refuse_other_delimiter(
+            header, [field for field in reading.fields if field], delimiter, problems.name
+        )
         choose_fields(reading, header, problems)
         columns = [None if field is None else header.index(field) for field in reading.fields]
 
@@ -121,7 +123,7 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
         return gather(records(), reading, problems, progress=source.progress)
 
 
-def separator(path: PathLike, delimiter: str | None) -> str:
+def _separator(path: PathLike, delimiter: str | None) -> str:
     """Return the character between fields: as said, or a tab for ``.tsv``, or a comma."""
     if delimiter == "\\t":  # as it is typed
         return "\t"
@@ -132,7 +134,7 @@ def separator(path: PathLike, delimiter: str | None) -> str:
     return delimiter
 
 
-def csv_rows(
+def _table(
     file: IO[str], problems: Problems, delimiter: str
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
@@ -145,7 +147,7 @@ def csv_rows(
     raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
 
 
-def refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, name: str) -> None:
+def _refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, name: str) -> None:
     """Name the delimiter of a file whose header was not taken apart: a semicolon in much of Europe."""
     if all(field in header for field in wanted):
         return
@@ -194,26 +196,6 @@ def read_lines(path: PathLike, reading: Reading) -> Corpus:
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
         records = (Record(number, line) for number, line in enumerate(lines, 1))
         return gather(records, reading, problems, progress=source.progress)
-
-
-def read_mallet(path: PathLike, reading: Reading) -> Corpus:
-    """Read ``name label text`` on each line, which are also the names of the fields; blank lines are skipped."""
-    problems = Problems(os.fspath(path))
-    choose_fields(reading, ["text", "name", "label"], problems)
-
-    def records(lines: Iterable[str]) -> Iterator[Record]:
-        for number, line in enumerate(lines, 1):
-            if line.isspace():
-                continue
-            parts = line.split(None, 2)
-            if len(parts) < 2:
-                problems.add(f"line {number}", "expected a name, a label and the text")
-                continue
-            values = {"name": parts[0], "label": parts[1], "text": parts[2] if len(parts) == 3 else ""}
-            yield _record(number, values, reading)
-
-    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
-        return gather(records(lines), reading, problems, progress=source.progress)
 
 
 def _record(where: int, values: dict[str, str], reading: Reading) -> Record:

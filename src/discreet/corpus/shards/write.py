@@ -1,4 +1,4 @@
-"""Writing shards: of a corpus, of a stream that is never held, of files and frames of raw text or a file of counts."""
+"""Writing shards: of a corpus, of a stream that is never held, of files and frames of raw text."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from discreet._base.persons import check_labels, knows_persons, number_persons
+from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, kind_of, whole
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter, canonical_counts
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.counts import OutOfOrder, stream_rows
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
 from discreet.corpus.formats.tabular import holds_frames, read_frames
-from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus, refuse_options
+from discreet.corpus.read import refuse_options
 from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import NewFolder, ShardCutter, Spill, take
@@ -37,8 +36,6 @@ from discreet.corpus.vocabulary import (
 from discreet.errors import CorpusError, ParameterError
 
 SHARD_DOCUMENTS = 100_000
-#: Formats of counts that are streamed; what else holds counts is read into memory first.
-STREAMED_COUNTS = ("uci", "mtx")
 _PIECE = 50_000
 _FRAMES = "data frames"
 
@@ -269,8 +266,6 @@ def read_into_shards(
     person: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
-    persons: PathLike | ArrayLike | None = None,
-    labels: PathLike | Sequence[Any] | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
@@ -283,7 +278,7 @@ def read_into_shards(
     words_are_public: bool = False,
     callback: Callback | None = None,
 ) -> ShardedCorpus:
-    """Read raw text, from files or frames, or a file of counts, into a new folder of shards.
+    """Read raw text, from files or frames, into a new folder of shards.
 
     Parameters
     ----------
@@ -294,14 +289,11 @@ def read_into_shards(
     folder : path
         As for :func:`write_shards`. Until the end it holds spill files of about the size of the shards.
     format : str, optional
-        A format of raw text, as for :func:`read_corpus`; or "uci" or "mtx", of which one file is streamed where its
-        documents come in order, and read into memory where they do not.
+        A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
     text, person, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
     phrases
         As for :func:`read_corpus`; labels become texts.
-    persons, labels
-        Of counts, as for :func:`read_corpus`.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
     callback : callable, optional
@@ -332,36 +324,12 @@ def read_into_shards(
         raise CorpusError("there is nothing to read: expected at least one file.")
     names = {format or (_FRAMES if framed else find_format(path)) for path in files}
     name = next(iter(names))
-    if len(files) == 1 and name in STREAMED_COUNTS:
-        of_text = {"person": person, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
-        of_text |= {
-            "lowercase": lowercase,
-            "stop_words": stop_words,
-            "ngram_range": ngram_range,
-            "phrases": phrases,
-        }
-        of_text |= {"text": None if text == "text" else text, "skip_empty": skip_empty or None}
-        refuse_options(name, of_text, "it holds counts of words already")
-        return _counts_into_shards(
-            files[0],
-            folder,
-            name,
-            shard_documents=shard_documents,
-            vocabulary=vocabulary,
-            persons=persons,
-            labels=labels,
-            encoding=encoding,
-            words_are_public=words_are_public,
-            callback=callback,
-        )
     if framed:
         refuse_options("of data frames", {"format": format, "delimiter": delimiter}, "it has columns")
     elif len(names) > 1 or not names <= set(TEXT_FORMATS):
         raise ParameterError(
-            "files must all be of one format of raw text, or one of UCI or Matrix Market counts; other counts are read "
-            "by read_corpus and written by write_shards."
+            "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
         )
-    refuse_options(name, {"persons": persons, "labels": labels}, "its fields say both: person=, label=")
     listed = words_for(files, vocabulary, encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
@@ -391,47 +359,3 @@ def read_into_shards(
         said = _Words(words, origin, cut.settings())
         pieces = spill.rows(len(words), columns)
         return _fill(pieces, said, new, person is not None, shard_documents, callback, spill.n_documents)
-
-
-def _counts_into_shards(
-    path: PathLike,
-    folder: PathLike,
-    name: str,
-    *,
-    shard_documents: int,
-    vocabulary: WordList | None,
-    persons: Any,
-    labels: Any,
-    encoding: str,
-    words_are_public: bool,
-    callback: Callback | None,
-) -> ShardedCorpus:
-    """Write the shards of a file of counts, of which some million counts are held, and all where it is not in order."""
-    row = reader_of(name)
-    listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
-    persons = None if persons is None else one_a_line(persons, encoding)
-    labels = None if labels is None else as_numbers(one_a_line(labels, encoding))
-    try:
-        with row.function("open")(path, callback) as (shape, blocks):
-            size = (shape.n_rows, shape.n_columns)
-            words, origin = name_columns(path, row, size, shape.n_entries, (None, UNKNOWN), listed)
-            origin = declared(origin, words_are_public, listed is not None, "read_into_shards")
-            numbers = None if persons is None else number_persons(persons, shape.n_rows)
-            known = check_labels(None, labels, shape.n_rows)
-
-            def pieces() -> Iterator[Any]:
-                first = 0
-                for counts in stream_rows(blocks, shape):
-                    rows = slice(first, first + counts.shape[0])
-                    piece = Corpus(counts, words, None, None if known is None else known[rows])
-                    piece = piece.with_word_origin(origin)
-                    yield piece if numbers is None else (piece, numbers[rows])
-                    first = rows.stop
-
-            return write_shards(pieces(), folder, shard_documents=shard_documents, callback=callback)
-    except OutOfOrder:
-        pass
-    corpus = read_corpus(
-        path, name, vocabulary=listed, words_are_public=words_are_public, persons=persons, labels=labels
-    )
-    return write_shards(corpus, folder, shard_documents=shard_documents, callback=callback)
