@@ -11,6 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
+from printed_reports import fit_lp, unpacked
+
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
 from discreet.lda import GibbsLDA
 from discreet.local import LocalLDA, Moments
@@ -166,15 +169,22 @@ def local(data, epsilon, n_topics, *, channel=None, **settings):
     return work
 
 
+def lp_lda(data, epsilon, alpha, sweeps):
+    """Fit the same reports as printed."""
+    channel = symmetric(epsilon)
+    settings = {"doc_topic_prior": alpha, "n_sweeps": sweeps, "random_state": 0}
+
+    def work():
+        rows = unpacked(randomised(data.train, channel, data.split), N_WORDS)
+        return *fit_lp(rows, channel, 50, **settings), ""
+
+    return work
+
+
 def local_lines(table, data, epsilon, *, n_topics=20, sweeps=200, refine=True):
     """LP-LDA with two priors, and ours, on the same reports."""
     for alpha in (1.0, 0.1):
-        table.add(
-            data,
-            f"LP-LDA, K 50, alpha {alpha}",
-            epsilon,
-            local(data, epsilon, 50, algorithm="reconstruct", doc_topic_prior=alpha, n_sweeps=sweeps),
-        )
+        table.add(data, f"LP-LDA, K 50, alpha {alpha}", epsilon, lp_lda(data, epsilon, alpha, sweeps))
     table.add(data, f"moments, K {n_topics}", epsilon, local(data, epsilon, n_topics, refine=False))
     found = learnable(data, epsilon)
     table.add(data, "moments, K = learnable()", epsilon, local(data, epsilon, max(2, found), refine=False))

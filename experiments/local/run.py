@@ -26,6 +26,7 @@ from lines import (
     without_privacy,
 )
 from moment_lda import PrivateMomentLDA
+from printed_reports import OnlineLP, unpacked
 
 from discreet import StreamingLocalLDA
 from discreet.lda.moments.fit import fit_topics
@@ -74,31 +75,36 @@ def streams(
     free = SimpleNamespace(p=1.0, q=0.0)
     table.add(data, f"D_0 = {n_public} alone, K 50", "inf", lambda: gibbs(public, 50, 1.0, 200))
     table.add(data, f"D_0 = {n_public} alone, moments, K 20", "inf", lambda: moments_of(public))
-    jobs = [("O-LDA", "inf", free, "reconstruct", {"n_topics": 50, "prior_weight": 0.0})]
+    jobs = [("O-LDA", "inf", free, {"prior_weight": 0.0})]
     for epsilon in epsilons:
-        jobs.append(("OLP-LDA", epsilon, symmetric(epsilon), "reconstruct", {"n_topics": 50}))
+        jobs.append(("OLP-LDA", epsilon, symmetric(epsilon), {}))
         if size == 160:  # sums of reports are the same whatever the batches were
-            jobs.append(("exact stream", epsilon, symmetric(epsilon), "moments", {"n_topics": 20}))
-    for line, epsilon, channel, inference, settings in jobs:
+            jobs.append(("exact stream", epsilon, symmetric(epsilon), None))
+    for line, epsilon, channel, settings in jobs:
         reports = randomised(rest, channel, data.split)
         n_batches = -(-len(reports) // size)
-        model = StreamingLocalLDA(
-            channel=channel, algorithm=inference, public=public, refit=False, random_state=0, **settings
-        )
         wanted = sorted({min(stop, n_batches) for stop in stops})
         names = {stop: name.format(line=line, n_public=n_public, stop=stop, size=size) for stop in wanted}
         if all(table.has(data, name, epsilon) for name in names.values()):
             continue
+        exact = StreamingLocalLDA(20, channel=channel, public=public, refit=False, random_state=0)
+        printed = None
+        if settings is not None:
+            printed = OnlineLP(50, channel, N_WORDS, public=public, random_state=0, **settings)
+
+        def topics(exact=exact, printed=printed):
+            if printed is not None:
+                return printed.state.topic_word, printed.state.topic_weight, ""
+            return exact.update().topic_word_, exact.release_.topic_weight, ""
+
         for batch in range(n_batches):
             part = reports[size * batch : size * batch + size]
-            model.partial_fit(part, packed=True, vocabulary=data.words, simulated=True)
+            if printed is not None:
+                printed.partial_fit(unpacked(part, N_WORDS))
+            else:
+                exact.partial_fit(part, packed=True, vocabulary=data.words, simulated=True)
             if batch + 1 in names:
-                table.add(
-                    data,
-                    names[batch + 1],
-                    epsilon,
-                    lambda model=model: (model.update().topic_word_, model.release_.topic_weight, ""),
-                )
+                table.add(data, names[batch + 1], epsilon, topics)
 
 
 def moments_of(public):

@@ -6,9 +6,9 @@
 import types
 
 import numpy as np
+from printed_reports import rebuild
 
 from discreet.local import BitChannel
-from discreet.local.reconstruct import rebuild
 
 NONE, LOCAL, ALL_LOCAL = "no privacy", "LP-LDA topics", "LP-LDA topics and classifier"
 CLASSIFIERS = ("linear", "forest")
@@ -23,7 +23,7 @@ def reports(epsilon):
     def seen(counts, seed):
         rng = np.random.default_rng([7, seed])
         flips = rng.random(counts.shape) < np.where(counts.toarray() > 0, rates.p, rates.q)
-        # From here on as LocalLDA(algorithm="reconstruct") with the same seed does.
+        # From here on as printed_reports.fit_lp with the same seed does.
         return rebuild(flips.astype(np.uint8), rates, np.random.default_rng(seed))
 
     return seen

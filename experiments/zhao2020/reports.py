@@ -5,7 +5,7 @@
 
 Corpora: :mod:`corpora`. 50 topics, alpha = 1, beta = .01, batches of 160, lambda = .5, omega = .4 (fixed, as in
 the paper); first sets of 500 (kos), 200 (nips) and 1,000 (enron) public documents. "As printed": LP-LDA and
-OLP-LDA of the library, which are what is printed, and CDP-LDA of :mod:`printed_gibbs`; "as meant": topics
+OLP-LDA of :mod:`printed_reports`, and CDP-LDA of :mod:`printed_gibbs`; "as meant": topics
 fitted to the moments of the same reports, 20 topics. Two measures: the paper's own, perplexity of held-out
 documents by topics inferred from the very words that are scored ("in-sample"), and document completion. Runs
 are seeded, one seed each.
@@ -25,6 +25,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from corpora import TEST, Rows, columns, their_corpus
+from printed_reports import OnlineLP, fit_lp, unpacked
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.evaluate import completion_perplexity, transductive_perplexity, unigram
@@ -91,8 +92,9 @@ def line_of_figure_6(train, words, line, epsilon):
         basics = (train, N_TOPICS, ALPHA, BETA, SWEEPS, 0)
         return printed_gibbs.cdp_lda(*basics, epsilon=epsilon, every=False), None
     if line == LP:
-        settings = {"algorithm": "reconstruct", "doc_topic_prior": ALPHA, "n_sweeps": SWEEPS}
-        return local(train, words, epsilon, N_TOPICS, **settings)
+        channel = symmetric(epsilon)
+        rows = unpacked(randomised(train, channel), len(words))
+        return fit_lp(rows, channel, N_TOPICS, doc_topic_prior=ALPHA, n_sweeps=SWEEPS, random_state=0)
     return local(train, words, epsilon, 20, refine=False)
 
 
@@ -144,29 +146,36 @@ def stream(rows, name, line, epsilon, n_public, size, stops=()):
     wanted = sorted({stop for stop in stops if stop < n_batches} | {n_batches})
     if all(rows.has(**key, after=stop) for stop in wanted):
         return
-    exact = line in EXACT_TOPICS
-    model = StreamingLocalLDA(
-        EXACT_TOPICS.get(line, N_TOPICS),
-        channel=symmetric(epsilon),
-        algorithm="moments" if exact else "reconstruct",
-        public=train[:n_first] if n_first else None,
-        prior_weight=0.0 if line == ONLINE else 0.4,
-        refit=False,
-        random_state=0,
-        allow_unlearnable=True,
-    )
-    reports = randomised(rest, model.channel)
+    channel, public = symmetric(epsilon), train[:n_first] if n_first else None
+    if line in EXACT_TOPICS:
+        exact = StreamingLocalLDA(
+            EXACT_TOPICS[line], channel=channel, public=public, refit=False, random_state=0,
+            allow_unlearnable=True,
+        )  # fmt: skip
+        take = lambda part: exact.partial_fit(part, packed=True, vocabulary=words, simulated=True)  # noqa: E731
+    else:
+        printed = OnlineLP(
+            N_TOPICS, channel, len(words), public=public, prior_weight=0.0 if line == ONLINE else 0.4,
+            random_state=0,
+        )  # fmt: skip
+        take = lambda part: printed.partial_fit(unpacked(part, len(words)))  # noqa: E731
+
+    def topics():
+        if line not in EXACT_TOPICS:
+            return printed.state.topic_word, printed.state.topic_weight
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            exact.update()
+        return exact.topic_word_, exact.release_.topic_weight
+
+    reports = randomised(rest, channel)
     for batch in range(n_batches):
-        model.partial_fit(
-            reports[size * batch : size * batch + size], packed=True, vocabulary=words, simulated=True
-        )
+        take(reports[size * batch : size * batch + size])
         if batch + 1 in wanted:
 
             def work():
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)
-                    model.update()
-                return measured(model.topic_word_, test, model.release_.topic_weight)
+                found, weight = topics()
+                return measured(found, test, weight)
 
             rows.add(work, **key, after=batch + 1)
 

@@ -1,10 +1,12 @@
 """The lines to reach on blog entries: batch, refined, stream, and LP-LDA beside them."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from experiments.zhao2020.printed_reports import fit_lp
 from tests.local.corpora import kos
 from tests.local.test_local_lda import channel, reports
 
@@ -52,8 +54,9 @@ def test_published_way_is_worse_on_the_same_reports(entries):
     train, test = entries
     of = channel(2)
     ours = perplexity(fitted(LocalLDA(12, channel=of, random_state=0), train, of), test)
-    theirs = LocalLDA(50, channel=of, algorithm="reconstruct", n_sweeps=100, random_state=0)
-    assert ours < perplexity(fitted(theirs, train, of), test) - 60
+    topics, weight = fit_lp(reports(train, of, 7), of, 50, n_sweeps=100, random_state=0)
+    theirs = SimpleNamespace(components_=topics, release_=SimpleNamespace(topic_weight=weight))
+    assert ours < perplexity(theirs, test) - 60
 
 
 def test_line_of_streams(entries):

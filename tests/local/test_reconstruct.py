@@ -1,15 +1,17 @@
-"""LP-LDA's reconstruction: totals repaired, the estimator's variance, the pairs still diluted."""
+"""LP-LDA and OLP-LDA as printed: totals repaired, the estimator's variance, the pairs still diluted; streams."""
 
 from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from experiments.zhao2020 import printed_reports
+from experiments.zhao2020.printed_reports import OnlineLP, count_topics_of, estimated_counts, fit_lp, rebuild
+from tests.local.test_local_lda import blocks, channel, reports
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError
 from discreet.lda.moments.estimates import noise_variance
-from discreet.local.reconstruct import estimated_counts, rebuild
 
 
 def flip(f):
@@ -80,3 +82,118 @@ def test_pairs_stay_diluted():
 def test_nothing_to_rebuild_is_refused():
     with pytest.raises(CorpusError, match="no report"):
         rebuild(np.zeros((0, 3), np.uint8), flip(0.5), np.random.default_rng(0))
+
+
+def test_blocks_are_recovered():
+    present, _ = blocks(20_000)
+    of = channel(4.0)
+    topics, weight = fit_lp(reports(present, of), of, 3, doc_topic_prior=0.1, random_state=0)
+    assert np.allclose(topics.sum(1), 1)
+    mass = topics.reshape(3, 3, 15).sum(2)
+    assert sorted(mass.argmax(1)) == [0, 1, 2]
+    assert mass.max(1).min() > 0.7
+    assert weight.sum() == pytest.approx(1)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    present, _ = blocks(8000)
+    of = channel(2.0)
+    return present, reports(present, of), of
+
+
+def test_olp_weight_is_that_of_theorem_6():
+    """omega = M f (2 - f) / (M f (2 - f) + 4 sigma^2 (1 - f)^2), in fractions; equation 18 misses a factor 2."""
+    n, f, sigma = 160, Fraction(2, 5), Fraction(7)
+    of = SimpleNamespace(p=1 - f / 2, q=f / 2)
+    exact = n * f * (2 - f) / (n * f * (2 - f) + 4 * sigma**2 * (1 - f) ** 2)
+    assert printed_reports.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
+    printed = n * f * (2 - f) / (n * f * (2 - f) + 2 * sigma**2 * (1 - f) ** 2)
+    assert abs(float(printed) - float(exact)) > 0.01
+    assert n * noise_variance(of) == pytest.approx(float(n * f * (2 - f) / (4 * (1 - f) ** 2)), rel=1e-12)
+
+
+def test_bayes_estimate_has_the_smallest_error_at_that_weight():
+    rng = np.random.default_rng(0)
+    of = channel(1.0)
+    n, sigma, mean = 160, 9.0, 60.0
+    truth = rng.normal(mean, sigma, 200_000)
+    noisy = truth + rng.normal(0, np.sqrt(n * noise_variance(of)), truth.size)
+    best = printed_reports.bayes_weight(n, of, sigma)
+    error = {
+        weight: ((printed_reports.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
+        for weight in (best * 0.8, best, min(1.0, best * 1.15))
+    }
+    assert min(error, key=error.get) == best
+
+
+def test_olp_steps_as_printed(stream):
+    present, noisy, of = stream
+    settings = printed_reports.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    state = printed_reports.init(present[:300], present.shape[1], settings, 0)
+    assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
+    assert state.latest.sum() == present[:300].sum()
+    batch = noisy[300:460]
+    after = printed_reports.step(state, batch, settings, np.random.default_rng(0))
+    assert np.allclose(after.prior, state.prior + 0.5 * state.latest)
+    counts = (batch.sum(0) - 160 * of.q) / (of.p - of.q)
+    eta = np.clip(0.4 * 160 * state.rates + 0.6 * counts, 0, 160)
+    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))  # the batch was rebuilt to eta
+    assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
+    other_size = printed_reports.step(after, noisy[460:500], settings, np.random.default_rng(0))
+    assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
+
+
+def test_olp_without_public_documents_takes_the_first_batch_as_it_is(stream):
+    present, noisy, of = stream
+    settings = printed_reports.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    nothing = printed_reports.init(None, present.shape[1], settings, 0)
+    assert nothing.rates is None
+    assert not nothing.latest.any()
+    batch = noisy[:160].copy()
+    batch[:, 0] = 0  # a word whose unbiased count lies below 0
+    after = printed_reports.step(nothing, batch, settings, np.random.default_rng(0))
+    eta = np.clip((batch.sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
+    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))
+    assert np.allclose(after.rates, eta / 160)
+    assert np.allclose(after.prior, 0.01)
+    # From the second batch on as with a public set: the first batch's rates stand for mu.
+    second = printed_reports.step(after, noisy[160:320], settings, np.random.default_rng(0))
+    counts = np.clip((noisy[160:320].sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
+    wanted = np.clip(0.4 * 160 * after.rates + 0.6 * counts, 0, 160)
+    assert np.array_equal(second.latest.sum(0), np.rint(wanted).astype(int))
+    model = OnlineLP(3, of, 45, random_state=0, n_sweeps=5)
+    model.partial_fit(batch).partial_fit(noisy[160:320])
+    assert np.allclose(model.state.topic_word.sum(1), 1)
+
+
+def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
+    present, _, _ = stream
+    of = channel(5.0)
+    noisy = reports(present, of)
+    made = []
+    for jobs in (1, 3):
+        settings = {"doc_topic_prior": 0.1, "n_sweeps": 30, "random_state": 0, "n_threads": jobs}
+        model = OnlineLP(3, of, 45, public=present[:300], **settings)
+        for start in range(300, 1300, 250):
+            model.partial_fit(noisy[start : start + 250])
+        made.append(model.state.topic_word)
+    assert np.array_equal(*made)
+    mass = made[0].reshape(3, 3, 15).sum(2)
+    assert sorted(mass.argmax(1)) == [0, 1, 2]
+    assert mass.max(1).min() > 0.8
+    assert model.state.rates.shape == (45,)
+    assert model.state.topic_weight.sum() == pytest.approx(1)
+
+
+def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
+    present, _ = blocks(300)
+    prior = np.full((3, 45), 0.01)
+    for topic in range(3):
+        prior[topic, 15 * topic : 15 * topic + 15] = 50.0
+    found = count_topics_of(present, prior, 0.1, n_sweeps=10, seed=0)
+    assert np.array_equal(found.sum(0), present.sum(0))
+    assert (found.reshape(3, 3, 15).sum(2).argmax(1) == [0, 1, 2]).all()
+    assert np.array_equal(
+        count_topics_of(np.zeros((2, 45)), prior, 0.1, n_sweeps=3, seed=0), np.zeros((3, 45))
+    )

@@ -1,10 +1,9 @@
-"""Streams of reports: streamed equals batch, deletions, forgetting, OLP-LDA as printed, refusals."""
+"""Streams of reports: streamed equals batch, deletions, forgetting, refusals."""
 
 import gc
 import sys
 import tracemalloc
 import warnings
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,10 +15,8 @@ from tests.local.test_local_lda import blocks, channel, reports
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.estimates import noise_variance
 from discreet.lda.moments.moments import Moments
-from discreet.local import local_lda, reconstruct
-from discreet.local.reconstruct import count_topics_of
+from discreet.local import local_lda
 from discreet.local.streaming_local_lda import DiscountedMoments
 
 
@@ -118,101 +115,6 @@ def test_public_documents_help_and_cost_nothing(stream):
     assert helped.release_.configuration["public_documents"] == 1000
 
 
-def test_olp_weight_is_that_of_theorem_6():
-    """omega = M f (2 - f) / (M f (2 - f) + 4 sigma^2 (1 - f)^2), in fractions; equation 18 misses a factor 2."""
-    n, f, sigma = 160, Fraction(2, 5), Fraction(7)
-    of = SimpleNamespace(p=1 - f / 2, q=f / 2)
-    exact = n * f * (2 - f) / (n * f * (2 - f) + 4 * sigma**2 * (1 - f) ** 2)
-    assert reconstruct.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
-    printed = n * f * (2 - f) / (n * f * (2 - f) + 2 * sigma**2 * (1 - f) ** 2)
-    assert abs(float(printed) - float(exact)) > 0.01
-    assert n * noise_variance(of) == pytest.approx(float(n * f * (2 - f) / (4 * (1 - f) ** 2)), rel=1e-12)
-
-
-def test_bayes_estimate_has_the_smallest_error_at_that_weight():
-    rng = np.random.default_rng(0)
-    of = channel(1.0)
-    n, sigma, mean = 160, 9.0, 60.0
-    truth = rng.normal(mean, sigma, 200_000)
-    noisy = truth + rng.normal(0, np.sqrt(n * noise_variance(of)), truth.size)
-    best = reconstruct.bayes_weight(n, of, sigma)
-    error = {
-        weight: ((reconstruct.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
-        for weight in (best * 0.8, best, min(1.0, best * 1.15))
-    }
-    assert min(error, key=error.get) == best
-
-
-def test_olp_steps_as_printed(stream):
-    present, noisy, of = stream
-    settings = reconstruct.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    state = reconstruct.init(present[:300], present.shape[1], settings, 0)
-    assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
-    assert state.latest.sum() == present[:300].sum()
-    batch = noisy[300:460]
-    after = reconstruct.step(state, batch, settings, np.random.default_rng(0))
-    assert np.allclose(after.prior, state.prior + 0.5 * state.latest)
-    counts = (batch.sum(0) - 160 * of.q) / (of.p - of.q)
-    eta = np.clip(0.4 * 160 * state.rates + 0.6 * counts, 0, 160)
-    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))  # the batch was rebuilt to eta
-    assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
-    other_size = reconstruct.step(after, noisy[460:500], settings, np.random.default_rng(0))
-    assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
-
-
-def test_olp_without_public_documents_takes_the_first_batch_as_it_is(stream):
-    present, noisy, of = stream
-    settings = reconstruct.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    nothing = reconstruct.init(None, present.shape[1], settings, 0)
-    assert nothing.rates is None
-    assert not nothing.latest.any()
-    batch = noisy[:160].copy()
-    batch[:, 0] = 0  # a word whose unbiased count lies below 0
-    after = reconstruct.step(nothing, batch, settings, np.random.default_rng(0))
-    eta = np.clip((batch.sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
-    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))
-    assert np.allclose(after.rates, eta / 160)
-    assert np.allclose(after.prior, 0.01)
-    # From the second batch on as with a public set: the first batch's rates stand for mu.
-    second = reconstruct.step(after, noisy[160:320], settings, np.random.default_rng(0))
-    counts = np.clip((noisy[160:320].sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
-    wanted = np.clip(0.4 * 160 * after.rates + 0.6 * counts, 0, 160)
-    assert np.array_equal(second.latest.sum(0), np.rint(wanted).astype(int))
-    model = StreamingLocalLDA(3, channel=of, algorithm="reconstruct", random_state=0, n_sweeps=5)
-    model.partial_fit(batch).partial_fit(noisy[160:320])
-    assert model.release_.configuration["public_documents"] == 0
-
-
-def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
-    present, _, _ = stream
-    of = channel(5.0)
-    noisy = reports(present, of)
-    made = []
-    for jobs in (1, 3):
-        model = StreamingLocalLDA(
-            3,
-            channel=of,
-            algorithm="reconstruct",
-            public=present[:300],
-            doc_topic_prior=0.1,
-            n_sweeps=30,
-            random_state=0,
-            n_jobs=jobs,
-        )
-        for start in range(300, 1300, 250):
-            model.partial_fit(noisy[start : start + 250])
-        made.append(model.components_)
-    assert np.array_equal(*made)
-    mass = made[0].reshape(3, 3, 15).sum(2)
-    assert sorted(mass.argmax(1)) == [0, 1, 2]
-    assert mass.max(1).min() > 0.8
-    assert model.unigram_.shape == (45,)
-    with pytest.raises(AttributeError, match="moments are kept"):
-        _ = model.moments_
-    with pytest.raises(ParameterError, match="take a batch away"):
-        model.delete_batch(noisy[:10])
-
-
 def test_when_all_reports_are_taken_back_nothing_of_them_is_left(stream):
     """Before: an error after they were gone, and the topics of what was gone."""
     _, noisy, of = stream
@@ -227,30 +129,12 @@ def test_when_all_reports_are_taken_back_nothing_of_them_is_left(stream):
     assert model.partial_fit(noisy).release_ == known
 
 
-def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
-    present, _ = blocks(300)
-    prior = np.full((3, 45), 0.01)
-    for topic in range(3):
-        prior[topic, 15 * topic : 15 * topic + 15] = 50.0
-    found = count_topics_of(present, prior, 0.1, n_sweeps=10, seed=0)
-    assert np.array_equal(found.sum(0), present.sum(0))
-    assert (found.reshape(3, 3, 15).sum(2).argmax(1) == [0, 1, 2]).all()
-    assert np.array_equal(
-        count_topics_of(np.zeros((2, 45)), prior, 0.1, n_sweeps=3, seed=0), np.zeros((3, 45))
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"forgetting": 0.0}, "forgetting"),
         ({"forgetting": 1.1}, "forgetting"),
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"learning_rate": 1.5}, "learning_rate"),
-        ({"learning_rate": "a"}, "learning_rate"),
-        ({"prior_weight": -0.1}, "prior_weight"),
-        ({"prior_weight": 1.01}, "prior_weight"),
-        ({"count_deviation": 0.0}, "count_deviation"),
+        ({"forgetting": "a"}, "forgetting"),
         ({"channel": SimpleNamespace(p=0.4, q=0.4)}, "a flip f strictly between 0 and 1"),
         ({"channel": SimpleNamespace(p=1.3, q=-0.3)}, "0 <= q < p <= 1"),
     ],
@@ -297,22 +181,15 @@ def test_too_few_reports_are_refused_when_topics_are_asked_for():
     assert model.release_.reproducible
 
 
-@pytest.mark.parametrize("algorithm", ["moments", "reconstruct"])
-def test_looking_at_topics_trains_nothing(stream, monkeypatch, algorithm):
-    present, noisy, of = stream
-    how = {
-        "algorithm": algorithm,
-        "n_sweeps": 3,
-        "public": present[:300] if algorithm == "reconstruct" else None,
-    }
-    model = StreamingLocalLDA(2, channel=of, random_state=1, **how).partial_fit(noisy[:4000])
+def test_looking_at_topics_trains_nothing(stream, monkeypatch):
+    _, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, random_state=1).partial_fit(noisy[:4000])
 
     def never(*_, **__):
         raise AssertionError("trained on a look")
 
     with monkeypatch.context() as patched:
         patched.setattr(local_lda, "learn_topics", never)
-        patched.setattr(reconstruct, "step", never)
         first = model.release_
         assert model.release_ is first
         assert np.array_equal(model.topic_word_, first.topic_word)
@@ -362,17 +239,6 @@ def test_fit_forgets_its_own_state_and_nothing_of_scikit_learn(stream):
     piped = make_pipeline(StreamingLocalLDA(2, channel=of, random_state=1)).set_output(transform="pandas")
     assert piped.fit_transform(noisy, streaminglocallda__vocabulary=words).shape == (8000, 2)
     assert piped[-1].release_.vocabulary == tuple(words)
-
-
-def test_a_stream_keeps_to_its_way(stream):
-    present, noisy, of = stream
-    model = StreamingLocalLDA(2, channel=of, public=present[:200], random_state=1, n_sweeps=2)
-    model.partial_fit(noisy[:2000]).set_params(algorithm="reconstruct")
-    with pytest.raises(ParameterError, match="algorithm changed"):
-        model.partial_fit(noisy[:100])
-    assert model.fit(noisy[:100]).n_reports_ == 100
-    with pytest.raises(ParameterError, match="n_topics changed"):
-        model.set_params(n_topics=3).partial_fit(noisy[:100])
 
 
 @pytest.mark.slow

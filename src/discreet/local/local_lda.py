@@ -23,7 +23,6 @@ from discreet._base.threads import count_threads
 from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
-    DOC_TOPIC_PRIOR,
     FLAG,
     RANDOM,
     THREADS,
@@ -31,7 +30,6 @@ from discreet._base.validate import (
     choice,
     declared,
     faults_of,
-    number,
     optional,
     refuse,
     rules,
@@ -44,7 +42,6 @@ from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates
 from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
 from discreet.lda.moments.moments import Moments, packed_width, read_bits
-from discreet.local.reconstruct import rebuild
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitGuarantees, losses_of_bits
 from discreet.privacy.ledger.ledger import Ledger
@@ -274,7 +271,7 @@ def make_release(
     simulated = simulated or bool(getattr(model.channel, "reproducible", False))
     public = public_settings(
         type(model).__name__,
-        f"local, {model.algorithm}",
+        "local, moments",
         n_topics=model.n_topics,
         p=float(model.channel.p),
         q=float(model.channel.q),
@@ -304,21 +301,14 @@ class LocalLDA(LocalTopics):
         Number of topics, K.
     channel : BitChannel
         How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
-    algorithm : {"moments", "reconstruct"}, default "moments"
-        "moments": fit unbiased rates of words and pairs of words. "reconstruct": LP-LDA as published, which repairs
-        column sums at random and trains by Gibbs sampling as if the bits were true; a baseline.
     refine : {"auto", True, False}, default "auto"
-        Whether to pass over the reports again with the channel in the model ("moments" only). "auto": where noise
-        is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
+        Whether to pass over the reports again with the channel in the model. "auto": where noise is low
+        (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
-        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`), "moments" only: topics are expected
-        to be made of words that mean something together. They are used where they know, far above chance, which words
-        go together in the reports; elsewhere topics are those without them. They cost no privacy, and must not have
-        been trained on the private texts.
-    doc_topic_prior, topic_word_prior : float, default 1.0 and 0.01
-        alpha and beta of the Gibbs sampler ("reconstruct" only).
-    n_sweeps : int, default 200
-        Of the Gibbs sampler.
+        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`): topics are expected to be made of
+        words that mean something together. They are used where they know, far above chance, which words go together in
+        the reports; elsewhere topics are those without them. They cost no privacy, and must not have been trained on
+        the private texts.
     allow_unlearnable : bool, default False
         Fit even where the reports let no topic through the noise.
     random_state : int, Generator or None
@@ -337,7 +327,7 @@ class LocalLDA(LocalTopics):
     components_ : array of shape (n_topics, n_words)
         The same, under scikit-learn's name.
     learnable_ : int
-        How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.estimates`.
+        How many topics the noise lets through; see :mod:`discreet.lda.moments.estimates`.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
     n_features_in_ : int
@@ -367,15 +357,11 @@ class LocalLDA(LocalTopics):
     n_topics: Annotated[int, whole()] = 20
     _: KW_ONLY
     channel: Annotated[Channel, CHANNEL]
-    algorithm: Annotated[Literal["moments", "reconstruct"], choice("moments", "reconstruct")] = "moments"
     refine: Annotated[
         bool | Literal["auto"],
         Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
     ] = "auto"
     word_vectors: Annotated[Any, ANYTHING] = None
-    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
-    topic_word_prior: Annotated[float, number(above=0)] = 0.01
-    n_sweeps: Annotated[int, whole()] = 200
     allow_unlearnable: Annotated[bool, FLAG] = False
     random_state: Annotated[Any, RANDOM] = None
     n_jobs: Annotated[int | None, THREADS] = None
@@ -407,8 +393,6 @@ class LocalLDA(LocalTopics):
         """
         self._check_parameters()
         rows, words = words_of_reports(X, vocabulary, packed=packed)
-        if self.algorithm == "reconstruct":
-            return self._fit_rebuilt(rows, words, packed, simulated)
         moments = Moments(len(words), channel=self.channel).add_batch(rows, packed=packed, n_jobs=self.n_jobs)
 
         def blocks(size: int) -> Any:
@@ -429,10 +413,9 @@ class LocalLDA(LocalTopics):
             As for :meth:`fit`.
         """
         self._check_parameters()
-        if self.algorithm != "moments" or self.refine is True:
+        if self.refine is True:
             raise ParameterError(
-                "fit_moments has no reports to look at: take ",
-                *(Parameter("algorithm"), '="moments" and ', Parameter("refine"), '="auto" or False.'),
+                "fit_moments has no reports to look at: take ", Parameter("refine"), '="auto" or False.'
             )
         expected = Moments(moments.n_words, channel=self.channel, max_bytes=moments.max_bytes)
         if not expected.same_reports(moments):
@@ -461,31 +444,5 @@ class LocalLDA(LocalTopics):
             moments.n,
             settings,
             simulated=simulated,
-        )
-        return self
-
-    def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> LocalLDA:
-        from discreet.lda.gibbs.estimator import GibbsLDA
-
-        seed = new_seed(self.random_state)
-        rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])
-        bits = rebuild(rows, self.channel, np.random.default_rng(seed))
-        sampler = GibbsLDA(
-            self.n_topics,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
-            init="random",
-            n_sweeps=self.n_sweeps,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        ).fit(bits)
-        tokens = sampler.topic_word_counts_.sum(1)
-        self.unigram_, self.n_features_in_ = bits.mean(0), len(words)
-        if hasattr(self, "learnable_"):
-            del self.learnable_
-        settings = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior", "n_sweeps")}
-        weight = tokens / max(tokens.sum(), 1)
-        self.release_ = make_release(
-            self, sampler.topic_word_, weight, words, len(rows), settings, simulated=simulated
         )
         return self

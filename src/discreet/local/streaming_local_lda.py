@@ -1,11 +1,11 @@
-"""StreamingLocalLDA: topics of a stream of reports, exact (moments) or as OLP-LDA was published. A shell.
+"""StreamingLocalLDA: topics of a stream of reports, from their moments.
 
 Everything is post-processing of the reports, so the promise is the channel's; a public set of documents that comes
-first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`discreet.local.reconstruct`.
+first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
-from discreet._base.threads import count_threads
 from discreet._base.validate import (
     CALLBACK,
-    DOC_TOPIC_PRIOR,
     FLAG,
     RANDOM,
     THREADS,
-    choice,
     declared,
     number,
-    optional,
     shown,
     whole,
 )
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel, Estimates, estimates
-from discreet.lda.moments.moments import Moments, read_bits
-from discreet.local import reconstruct
+from discreet.lda.moments.moments import Moments
 from discreet.local.local_lda import CHANNEL, LocalTopics, bits_in_order, make_release, words_of_reports
 from discreet.release.release import Release
 
@@ -113,15 +108,10 @@ class ReportStream:
         Of all reports: the promise of a release is about the first batch as much as about the last.
     seed : int
         Of the topics' starting point.
-    rng : numpy Generator
-        Rebuilds batches (OLP-LDA).
+    moments : Moments or DiscountedMoments
+        Of the reports.
     public : Moments, optional
         Of the public documents.
-    moments : Moments or DiscountedMoments, optional
-        Of the reports.
-    state : reconstruct.State, optional
-        Instead of moments.
-    n_reports : int
     simulated : bool
         Whether a batch was said to be drawn from a seed.
     """
@@ -129,118 +119,45 @@ class ReportStream:
     words: tuple[str, ...]
     channel: Channel
     seed: int
-    rng: np.random.Generator
+    moments: Moments | DiscountedMoments
     public: Moments | None = None
-    moments: Moments | DiscountedMoments | None = None
-    state: reconstruct.State | None = None
-    n_reports: int = 0
     simulated: bool = False
 
+    @classmethod
+    def begin(cls, model: Any, words: tuple[str, ...]) -> "ReportStream":
+        """Return a stream without reports, with the parameters of an estimator."""
+        moments = Moments(len(words), channel=model.channel)
+        fading = moments if model.forgetting == 1 else DiscountedMoments(moments, model.forgetting)
+        public = None
+        if model.public is not None:
+            bits = _public_bits(model.public, len(words))
+            public = Moments(len(words)).add_batch(bits, n_jobs=model.n_jobs)
+        return cls(words, model.channel, new_seed(model.random_state), fading, public)
 
-def begin_stream(model: Any, words: tuple[str, ...]) -> ReportStream:
-    """Return a stream without reports, with the parameters of an estimator."""
-    public = _public_bits(model.public, len(words))
-    seed = new_seed(model.random_state)
-    stream = ReportStream(words, model.channel, seed, np.random.default_rng(seed))
-    if model.algorithm == "moments":
-        plain = Moments(len(words), channel=model.channel)
-        stream.moments = plain if model.forgetting == 1 else DiscountedMoments(plain, model.forgetting)
-        if public is not None:
-            stream.public = Moments(len(words)).add_batch(public, n_jobs=model.n_jobs)
-    else:
-        stream.state = reconstruct.init(public, len(words), _settings(model), seed)
-    return stream
-
-
-def add_batch(
-    stream: ReportStream | None, model: Any, X: Any, words: tuple[str, ...], packed: bool
-) -> ReportStream:
-    """Take in a batch, and return the stream; None begins one."""
-    marked = bool(getattr(model.channel, "reproducible", False))
-    if stream is not None:
-        _check_same(stream, model, words)
-    if model.algorithm == "moments":
-        batch = _moments_of(X, model, len(words), packed)
-        stream = stream or begin_stream(model, words)
-        assert stream.moments is not None
-        stream.moments.merge(batch)
-        stream.n_reports += batch.n
-        stream.simulated |= marked
-        return stream
-    rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])
-    if not len(rows):
-        raise CorpusError("a batch must hold at least one report.")
-    stream = stream or begin_stream(model, words)
-    assert stream.state is not None
-    stream.state = reconstruct.step(stream.state, rows, _settings(model), stream.rng)
-    stream.n_reports += len(rows)
-    stream.simulated |= marked
-    return stream
-
-
-def remove_batch(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> None:
-    """Take a batch away again (moments only); ``age``: how many batches came after it."""
-    if stream.moments is None:
-        raise ParameterError('only algorithm="moments" can take a batch away again: start the stream over.')
-    check_channel(stream, model)
-    batch = _moments_of(X, model, len(stream.words), packed)
-    if isinstance(stream.moments, DiscountedMoments):
-        stream.moments.subtract(batch, age)
-    else:
-        stream.moments.subtract(batch)
-    stream.n_reports -= batch.n
-
-
-def check_channel(stream: ReportStream, model: Any) -> None:
-    """Refuse another channel than that of the reports so far: their writers were told what it promises."""
-    then, now = ((c.p, c.q, getattr(c, "limit", None)) for c in (stream.channel, model.channel))
-    if then != now:
-        raise ParameterError(
-            *(
-                Parameter("channel"),
-                " changed within the stream, but its reports keep the promise of theirs: set it back, ",
-            ),
-            "or call fit to start over.",
-        )
-
-
-def _check_same(stream: ReportStream, model: Any, words: tuple[str, ...]) -> None:
-    if words != stream.words:
-        raise CorpusError("this batch has other words than the ones before, or another order of them.")
-    check_channel(stream, model)
-    if (stream.moments is not None) != (model.algorithm == "moments"):
-        raise ParameterError(Parameter("algorithm"), " changed within the stream; call fit to start over.")
-    if stream.state is not None and len(stream.state.prior) != model.n_topics:
-        raise ParameterError(Parameter("n_topics"), " changed within the stream; call fit to start over.")
+    def check_channel(self, model: Any) -> None:
+        """Refuse another channel than that of the reports so far: their writers were told what it promises."""
+        then, now = ((c.p, c.q, getattr(c, "limit", None)) for c in (self.channel, model.channel))
+        if then != now:
+            raise ParameterError(
+                *(
+                    Parameter("channel"),
+                    " changed within the stream, but its reports keep the promise of theirs: set it back, ",
+                ),
+                "or call fit to start over.",
+            )
 
 
 def _moments_of(X: Any, model: Any, n_words: int, packed: bool) -> Moments:
     return Moments(n_words, channel=model.channel).add_batch(X, packed=packed, n_jobs=model.n_jobs)
 
 
-def _public_bits(public: Any, n_words: int) -> NDArray[np.uint8] | None:
-    if public is None:
-        return None
+def _public_bits(public: Any, n_words: int) -> NDArray[np.uint8]:
     from discreet.corpus import check_counts
 
     bits = (check_counts(public, n_words=n_words) > 0).toarray().astype(np.uint8)
     if not len(bits):
         raise CorpusError("the public set must hold at least one document.")
     return bits
-
-
-def _settings(model: Any) -> reconstruct.Settings:
-    return reconstruct.Settings(
-        model.channel,
-        model.n_topics,
-        model.doc_topic_prior,
-        model.topic_word_prior,
-        model.learning_rate,
-        model.prior_weight,
-        model.count_deviation,
-        model.n_sweeps,
-        count_threads(model.n_jobs),
-    )
 
 
 @declared
@@ -254,27 +171,14 @@ class StreamingLocalLDA(LocalTopics):
         Number of topics, K.
     channel : BitChannel
         How each bit was randomised.
-    algorithm : {"moments", "reconstruct"}, default "moments"
-        "moments": keep moments, and fit topics to them. "reconstruct": OLP-LDA as published.
     public : array-like, sparse matrix or Corpus of shape (n_documents, n_words), optional
-        A first set of documents that **are public**; counts or bits. Without one OLP-LDA starts from the
-        first batch.
+        A first set of documents that **are public**; counts or bits.
     forgetting : float, default 1.0
-        Moments: weight of what came before, relative to a new batch. At 1 everything counts the same and sums are
+        Weight of what came before, relative to a new batch. At 1 everything counts the same and sums are
         exact.
-    learning_rate : float, default 0.5
-        OLP-LDA: lambda, how much of a batch's counts the next batch starts from.
-    prior_weight : float, default 0.4
-        OLP-LDA: omega, how much the earlier batches' word rates count against the batch's own, from 0 to 1.
-    count_deviation : float, optional
-        OLP-LDA: sigma, how far a word's count in a batch may lie from its mean; then omega follows from it.
-    doc_topic_prior, topic_word_prior : float, default 1.0 and 0.01
-        OLP-LDA: alpha and the first beta.
-    n_sweeps : int, default 100
-        OLP-LDA: Gibbs sweeps over each batch.
     refit : bool, default True
-        Whether ``partial_fit`` and ``delete_batch`` fit the topics anew. With moments that takes as long whatever the
-        size of the batch (about a second for 20 topics of 1,000 words): with many small batches set it to False, and
+        Whether ``partial_fit`` and ``delete_batch`` fit the topics anew. That takes as long whatever the size
+        of the batch (about a second for 20 topics of 1,000 words): with many small batches set it to False, and
         call ``update`` when topics are wanted.
     allow_unlearnable, random_state, n_jobs, callback
         As for :class:`~discreet.local.LocalLDA`.
@@ -289,11 +193,11 @@ class StreamingLocalLDA(LocalTopics):
     components_ : array of shape (n_topics, n_words)
         The same, under scikit-learn's name.
     learnable_ : int
-        How many topics the noise lets through (moments only).
+        How many topics the noise lets through.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
     moments_ : Moments or DiscountedMoments
-        Moments of the reports so far (moments only).
+        Moments of the reports so far.
     n_reports_ : int
         Reports taken in, less those deleted. Those that the topics rest on: ``release_.configuration["n_reports"]``.
     n_features_in_ : int
@@ -303,8 +207,8 @@ class StreamingLocalLDA(LocalTopics):
 
     Notes
     -----
-    *Guarantee*: that of the channel, for each report. Memory: "moments" 8 n_words^2 bytes (twice that while a batch
-    comes in, and once more for a public set); "reconstruct" some 8 n_topics n_words bytes and the batch.
+    *Guarantee*: that of the channel, for each report. Memory: 8 n_words^2 bytes (twice that while a batch
+    comes in, and once more for a public set).
 
     A stream begins with few reports. So ``partial_fit`` takes them in without refusing or warning, however little
     can be learned from them; ``fit`` and ``update`` refuse and warn like :class:`~discreet.local.LocalLDA`.
@@ -315,15 +219,8 @@ class StreamingLocalLDA(LocalTopics):
     n_topics: Annotated[int, whole()] = 20
     _: KW_ONLY
     channel: Annotated[Channel, CHANNEL]
-    algorithm: Annotated[Literal["moments", "reconstruct"], choice("moments", "reconstruct")] = "moments"
     public: Any = None
     forgetting: Annotated[float, number(above=0, most=1)] = 1.0
-    learning_rate: Annotated[float, number(above=0, most=1)] = 0.5
-    prior_weight: Annotated[float, number(least=0, most=1)] = 0.4
-    count_deviation: Annotated[float | None, optional(number(above=0))] = None
-    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
-    topic_word_prior: Annotated[float, number(above=0)] = 0.01
-    n_sweeps: Annotated[int, whole()] = 100
     refit: Annotated[bool, FLAG] = True
     allow_unlearnable: Annotated[bool, FLAG] = False
     random_state: Annotated[Any, RANDOM] = None
@@ -362,7 +259,7 @@ class StreamingLocalLDA(LocalTopics):
         return self._refitted()
 
     def delete_batch(self, X: Any, *, packed: bool = False, age: int = 0) -> "StreamingLocalLDA":
-        """Take a batch away again, as if it had never come (moments only).
+        """Take a batch away again, as if it had never come.
 
         Parameters
         ----------
@@ -373,8 +270,14 @@ class StreamingLocalLDA(LocalTopics):
             With ``forgetting`` below 1: how many batches came after it.
         """
         check_is_fitted(self, "n_features_in_")
-        rows = X if packed else bits_in_order(X, self._stream.words)
-        remove_batch(self._stream, self, rows, packed, age)
+        stream = self._stream
+        rows = X if packed else bits_in_order(X, stream.words)
+        stream.check_channel(self)
+        batch = _moments_of(rows, self, len(stream.words), packed)
+        if isinstance(stream.moments, DiscountedMoments):
+            stream.moments.subtract(batch, age)
+        else:
+            stream.moments.subtract(batch)
         return self._refitted()
 
     def update(self) -> "StreamingLocalLDA":
@@ -394,14 +297,12 @@ class StreamingLocalLDA(LocalTopics):
     def n_reports_(self) -> int:
         """Reports taken in, less those deleted."""
         check_is_fitted(self, "n_features_in_")
-        return self._stream.n_reports
+        return self._stream.moments.n
 
     @property
     def moments_(self) -> Moments | DiscountedMoments:
-        """Moments of the reports so far (moments only)."""
+        """Moments of the reports so far."""
         check_is_fitted(self, "n_features_in_")
-        if self._stream.moments is None:
-            raise AttributeError('moments are kept by algorithm="moments" only.')
         return self._stream.moments
 
     @property
@@ -428,13 +329,21 @@ class StreamingLocalLDA(LocalTopics):
                     "input: they must agree within a stream."
                 )
         rows, words = words_of_reports(X, vocabulary, packed=packed)
-        taken = add_batch(stream, self, rows, words, packed)
-        taken.simulated |= bool(simulated)
+        if stream is not None:
+            if words != stream.words:
+                raise CorpusError(
+                    "this batch has other words than the ones before, or another order of them."
+                )
+            stream.check_channel(self)
+        batch = _moments_of(rows, self, len(words), packed)
+        taken = ReportStream.begin(self, words) if stream is None else stream
+        taken.moments.merge(batch)
+        taken.simulated |= bool(simulated) or bool(getattr(self.channel, "reproducible", False))
         if taken is not stream:
             self._stream, self.n_features_in_, self._made = taken, len(words), None
 
     def _refitted(self) -> "StreamingLocalLDA":
-        if self._stream.n_reports == 0:  # all were taken back, and what was learned from them with them
+        if self._stream.moments.n == 0:  # all were taken back, and what was learned from them with them
             self._made = ParameterError("there is no report to estimate anything from; add a batch first.")
         elif self.refit:
             try:
@@ -444,26 +353,20 @@ class StreamingLocalLDA(LocalTopics):
         return self
 
     def _update(self, *, warn: bool) -> None:
-        stream, settings = self._stream, dict[str, Any]()
-        check_channel(stream, self)
-        if stream.state is not None:
-            names = ("learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps")
-            topic_word, weight = stream.state.topic_word, stream.state.topic_weight
-            assert stream.state.rates is not None  # a batch came
-            self.unigram_ = stream.state.rates
-        else:
-            assert stream.moments is not None
-            names = ("forgetting",)
-            beside = [] if stream.public is None else [stream.public.estimates()]
-            found = stream.moments.estimates()
-            topics = self._learn(found, stream.n_reports, stream.seed, beside=beside, warn=warn)
-            self.learnable_ = topics.learnable
-            topic_word, weight, self.unigram_ = topics.topic_word, topics.topic_weight, topics.unigram
-            settings["learnable"] = self.learnable_
-        settings |= {name: getattr(self, name) for name in names}
-        settings["public_documents"] = self._public_size()
+        stream = self._stream
+        stream.check_channel(self)
+        beside = [] if stream.public is None else [stream.public.estimates()]
+        n_reports, found = stream.moments.n, stream.moments.estimates()
+        topics = self._learn(found, n_reports, stream.seed, beside=beside, warn=warn)
+        self.learnable_, self.unigram_ = topics.learnable, topics.unigram
+        settings = {
+            "learnable": topics.learnable,
+            "forgetting": self.forgetting,
+            "public_documents": self._public_size(),
+        }
+        shares = topics.topic_word, topics.topic_weight
         self._made: Release | ParameterError | None = make_release(
-            self, topic_word, weight, stream.words, stream.n_reports, settings, simulated=stream.simulated
+            self, *shares, stream.words, n_reports, settings, simulated=stream.simulated
         )
 
     def _public_size(self) -> int:

@@ -60,7 +60,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     from discreet.lda._fold_in import query_statistic
     from discreet.lda.gibbs.estimator import MOST_TABLE_TOPICS
     from discreet.lda.moments.moments import add_pair_counts
-    from discreet.local.reconstruct import count_topics_of
     from discreet.privacy import Bound
 
     rng = np.random.default_rng(0)
@@ -105,9 +104,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         for noise in ("laplace", "gaussian"):
             HybridGibbsLDA(4, epsilon=50.0, n_sweeps=2, noise=noise, random_state=0).fit(listed)
 
-    def informed() -> None:
-        count_topics_of(counts, np.ones((528, 40)), 0.1, n_sweeps=1, seed=0)
-
     def bounds() -> None:
         for norm in ("l1", "l2"):
             Bound(norm=norm).place(topic_word[0])
@@ -123,7 +119,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         fold,
         variational,
         *((lambda k=k: gibbs(k)) for k in [*blocks.values(), MOST_TABLE_TOPICS + 1]),
-        informed,
         bounds,
         bit_counts,
         hybrid,

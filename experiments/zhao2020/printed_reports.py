@@ -1,5 +1,8 @@
 r"""LP-LDA and OLP-LDA as printed: bits are turned until column sums are right, and then taken for true.
 
+Experiments' baselines: :func:`fit_lp` and :class:`OnlineLP`. `LocalLDA` and `StreamingLocalLDA` learn more of the same
+reports.
+
 LP-LDA
 ------
 With n_t ones in column t of M reports, an unbiased number of documents that have word t is
@@ -47,9 +50,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
+from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs import frozen as frozen_sweep
-from discreet.lda.gibbs.draw import sweep_key
+from discreet.lda.gibbs.draw import new_seed, sweep_key
 from discreet.lda.gibbs.state import begin, count_topics, read_tokens, word_order
 from discreet.lda.moments.estimates import Channel, noise_variance
 
@@ -242,3 +246,65 @@ def _sampled(bits: NDArray[np.uint8], prior: Floats, settings: Settings, seed: i
         seed=seed,
         n_threads=settings.n_threads,
     )
+
+
+def fit_lp(
+    rows: NDArray[np.uint8],
+    channel: Channel,
+    n_topics: int,
+    *,
+    doc_topic_prior: float = 1.0,
+    topic_word_prior: float = 0.01,
+    n_sweeps: int = 200,
+    random_state: Any = None,
+) -> tuple[Floats, Floats]:
+    """Return topics of LP-LDA, whose rows sum to 1, and their shares; ``rows`` are reports."""
+    seed = new_seed(random_state)
+    bits = rebuild(rows, channel, np.random.default_rng(seed))
+    sampler = GibbsLDA(
+        n_topics,
+        doc_topic_prior=doc_topic_prior,
+        topic_word_prior=topic_word_prior,
+        init="random",
+        n_sweeps=n_sweeps,
+        random_state=seed,
+    ).fit(bits)
+    tokens = sampler.topic_word_counts_.sum(1)
+    return sampler.topic_word_, tokens / max(tokens.sum(), 1)
+
+
+class OnlineLP:
+    """OLP-LDA: batches of reports, perhaps after documents that are public."""
+
+    def __init__(
+        self,
+        n_topics: int,
+        channel: Channel,
+        n_words: int,
+        *,
+        public: Any = None,
+        prior_weight: float = 0.4,
+        count_deviation: float | None = None,
+        doc_topic_prior: float = 1.0,
+        n_sweeps: int = 100,
+        n_threads: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.settings = Settings(
+            channel, n_topics, doc_topic_prior, 0.01, 0.5, prior_weight, count_deviation, n_sweeps, n_threads
+        )
+        seed = new_seed(random_state)
+        self._rng = np.random.default_rng(seed)
+        dense = public if public is None or isinstance(public, np.ndarray) else public.toarray()
+        bits = None if dense is None else (dense > 0).astype(np.uint8)
+        self.state = init(bits, n_words, self.settings, seed)
+
+    def partial_fit(self, rows: NDArray[np.uint8]) -> "OnlineLP":
+        """Take in a batch."""
+        self.state = step(self.state, rows, self.settings, self._rng)
+        return self
+
+
+def unpacked(reports: NDArray[np.uint8], n_words: int) -> NDArray[np.uint8]:
+    """Return packed reports as rows of bits."""
+    return np.unpackbits(reports, axis=1, count=n_words, bitorder="little")
