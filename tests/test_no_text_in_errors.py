@@ -31,7 +31,7 @@ from discreet import (
     fit_topics,
 )
 from discreet.audit.canary_run import make_canaries, score_canaries
-from discreet.central import inherent_privacy, periods
+from discreet.central import periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
 from discreet.evaluate.topics import hellinger
 from discreet.lda import fold_in
@@ -250,7 +250,6 @@ CALLS = {
     "query_statistic": lambda X, m: query_statistic(TOPICS, X),
     "query_statistic topics": lambda X, m: query_statistic(X, COUNTS),
     "Bound.place": lambda X, m: Bound().place(X),
-    "inherent_privacy": lambda X, m: inherent_privacy([X], 0.01),
     "completion_perplexity": lambda X, m: evaluate.completion_perplexity(TOPICS, X),
     "completion_perplexity topics": lambda X, m: evaluate.completion_perplexity(X, COUNTS),
     "transductive_perplexity": lambda X, m: evaluate.transductive_perplexity(TOPICS, X),

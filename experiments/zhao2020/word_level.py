@@ -22,13 +22,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from corpora import TEST, Rows, columns, their_corpus
+from inherent_privacy import inherent_privacy
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from real_corpora import load
 
 from discreet import HybridGibbsLDA, Ledger, PrivateLDA
 from discreet.audit import TopicAttack
-from discreet.central import inherent_privacy
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.cost import calibrated, plan
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram

@@ -7,11 +7,10 @@ from itertools import product
 import matplotlib as mpl
 import numpy as np
 import pytest
+from experiments.zhao2020.inherent_privacy import _related_ranges, inherent_privacy
 from tests.naive import word_level as naive
 
 from discreet import ParameterError
-from discreet.central import inherent_privacy
-from discreet.central.word_level import cost as inherent_loss
 
 BETA = 0.01
 TINY = 1e-9
@@ -143,9 +142,7 @@ def test_the_worst_cell_and_words_are_found():
         table = rng.poisson(1.0, (3, 4))
         table[0, 0] += 1
         totals = table.sum(0)
-        for power, found in zip(
-            (1, 2), inherent_loss._related_ranges(table.astype(float), BETA), strict=True
-        ):
+        for power, found in zip((1, 2), _related_ranges(table.astype(float), BETA), strict=True):
             wanted = max(
                 (totals[w] - 1) * math.log((table[k, w] + BETA) / (table[k, w] - 1 + BETA)) ** power
                 + totals[v] * math.log((table[k, v] + 1 + BETA) / (table[k, v] + BETA)) ** power

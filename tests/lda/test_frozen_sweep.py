@@ -1,9 +1,5 @@
 """The frozen sweep: exact draws, the same for any number of threads, with and without a compiler."""
 
-import json
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -369,31 +365,3 @@ def test_topics_start_uniform_and_reproducible():
     assert stats.chisquare(np.bincount(topics, minlength=12)).pvalue > 1e-4
     np.testing.assert_array_equal(topics[:100], random_topics(100, 12, 4))
     assert (topics != random_topics(60_000, 12, 5)).mean() > 0.8
-
-
-WITHOUT_A_COMPILER = """
-import json, sys
-import numpy as np
-from discreet.lda.gibbs.estimator import GibbsLDA
-X = np.array(json.loads(sys.argv[1]))
-models = [GibbsLDA(3, n_sweeps=3, init=init, random_state=6).fit(X) for init in ("fast", "random")]
-print(json.dumps([m.topic_word_counts_.tolist() for m in models]))
-"""
-
-
-@pytest.mark.integration
-def test_without_a_compiler_the_models_are_the_same():
-    X = np.random.default_rng(1).poisson(0.8, (12, 7)).tolist()
-    printed = []
-    for disabled in ("0", "1"):
-        environment = dict(os.environ, NUMBA_DISABLE_JIT=disabled)
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", WITHOUT_A_COMPILER, json.dumps(X)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        printed.append(json.loads(done.stdout))
-    assert printed[0] == printed[1]

@@ -1,9 +1,5 @@
 """Exact draws from word lists: the law of the frozen step, with and without a compiler, for any number of threads."""
 
-import json
-import os
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -230,37 +226,6 @@ def test_many_planted_topics_come_back():
     same = np.mean([len(set(words)) == 1 for words in best.tolist()])
     assert same > 0.8
     assert np.sort(model.topic_word_, axis=1)[:, -4:].sum(1).mean() > 0.8
-
-
-PLAIN = """
-import json, sys
-import numpy as np
-from discreet._base.threads import balanced_cuts
-from discreet.lda import GibbsLDA
-from discreet.lda.gibbs import estimator
-estimator.MOST_TABLE_TOPICS = 1
-X = np.random.default_rng(3).poisson(0.8, (12, 9))
-model = GibbsLDA(5, n_sweeps=5, random_state=2).fit(X)
-json.dump(model.topic_word_counts_.tolist(), sys.stdout)
-"""
-
-
-@pytest.mark.integration
-def test_without_a_compiler_the_same_model_comes_out():
-    found = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", PLAIN],
-                env={**os.environ, "NUMBA_DISABLE_JIT": switch},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        for switch in ("0", "1")
-    ]
-    assert found[0] == found[1]
-    assert np.array(found[0]).sum() > 0
 
 
 def test_word_order_is_shared():

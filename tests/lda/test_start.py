@@ -10,8 +10,8 @@ from discreet._base.threads import share_out
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
-from discreet.lda.gibbs import draw, start, start_kernels
 from discreet.lda.gibbs import estimator as gibbs_lda
+from discreet.lda.gibbs import start, start_kernels
 from discreet.lda.gibbs.state import count_topics, padded, read_tokens
 
 BETA = 0.05
@@ -67,16 +67,14 @@ class Watch:
 
 
 def interpret(monkeypatch):
-    """Run kernels in the interpreter, and what they emit in NumPy, as without a compiler."""
+    """Run kernels in the interpreter, and what they emit in NumPy."""
     for name, kernel in list(vars(start_kernels).items()):
         if hasattr(kernel, "py_func"):
             for module in (start, start_kernels):
                 if hasattr(module, name):
                     monkeypatch.setattr(module, name, kernel.py_func)
-    for name in ("plain", "leave_out"):
-        monkeypatch.setattr(start_kernels, name, getattr(start_kernels, f"_plain_{name}"))
-    for name in ("draw", "mix", "stream_at"):
-        monkeypatch.setattr(start_kernels, name, getattr(draw, f"_plain_{name}"))
+    for name in ("plain", "leave_out", "draw", "mix", "stream_at"):
+        monkeypatch.setattr(start_kernels, name, getattr(naive, name))
 
 
 @pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale", "earlier"])

@@ -1,6 +1,47 @@
 """A slow, obvious twin of the start's schedule: stepwise CVB0 in double precision, sums as they are defined."""
 
 import numpy as np
+from tests.naive.draws import LANES, draw_topic, splitmix
+from tests.naive.draws import stream_at as word_at
+
+FEW = 4
+
+
+def sum_of(products):
+    """Sum block after block in each lane, then halves of lanes onto halves."""
+    total = np.zeros(LANES, np.float32)
+    for block in products.reshape(-1, LANES):
+        total = total + block
+    while len(total) > 1:
+        total = total[: len(total) // 2] + total[len(total) // 2 :]
+    return total[0]
+
+
+def plain(weights, gathered, table, words, counts, at, shift):
+    for i in range(at, at + FEW):
+        row = table[words[i]] + shift
+        gathered += counts[i] / sum_of(weights * row) * row
+
+
+def leave_out(weights, own, least, gathered, table, words, counts, at, shift, expected, first):
+    for i in range(FEW):
+        row = table[words[at + i]] + shift
+        share = np.float32(1) / sum_of(weights * row)
+        mass = np.maximum(weights - row * share * own, least) * row
+        expected[first + i] = mass * (counts[at + i] / sum_of(mass))
+        gathered += expected[first + i]
+
+
+def draw(counts, prior, table, word, bits, *_):
+    return draw_topic(counts, prior, table[word], bits)
+
+
+def mix(x):
+    return np.uint64(splitmix(int(x)))
+
+
+def stream_at(start, i):
+    return np.uint64(word_at(int(start), int(i)))
 
 
 def expectation(counts, table, alpha, beta, known, n_plain, n_out, mistake=""):

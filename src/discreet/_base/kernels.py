@@ -11,8 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numba import njit
 from numba.extending import intrinsic
+
+#: The golden ratio in 64 bits; shifts and factors of SplitMix64's finaliser, a bijection with full avalanche (Steele,
+#: Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195).
+GOLDEN = 0x9E3779B97F4A7C15
+MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+(_SHIFT, _FACTOR), (_SECOND_SHIFT, _SECOND_FACTOR) = MIX
 
 
 @cache
@@ -58,3 +65,15 @@ def kernel(
 def emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
     """``intrinsic``, typed: what kernels call lacks the first parameter."""
     return intrinsic(emit)
+
+
+def mixed(x: Any) -> Any:
+    """Scramble 64 bits; of each number of an array, whose sums and products wrap round."""
+    x = np.uint64(x)
+    x = (x ^ (x >> np.uint64(_SHIFT))) * np.uint64(_FACTOR)
+    x = (x ^ (x >> np.uint64(_SECOND_SHIFT))) * np.uint64(_SECOND_FACTOR)
+    return x ^ (x >> np.uint64(31))
+
+
+#: The same of one number, for kernels: machine code in the caller, because source would compile slowly there.
+mix: Any = njit(forceinline=True)(mixed)

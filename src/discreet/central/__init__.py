@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
-    from discreet.central.word_level.cost import inherent_privacy
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
 
 _HOMES = {
@@ -33,7 +32,6 @@ _HOMES = {
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
     "discreet.central.vocabulary.vectorizer": ("PrivateCountVectorizer",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
-    "discreet.central.word_level.cost": ("inherent_privacy",),
 }
 
 __all__ = [
@@ -46,7 +44,6 @@ __all__ = [
     "bring_topics",
     "choose_n_topics_privately",
     "fit_topics",
-    "inherent_privacy",
     "learnability",
     "periods",
     "share_topics",

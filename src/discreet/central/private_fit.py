@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order
+from discreet._base.kernels import GOLDEN, mixed
 from discreet._base.progress import Callback, telling
 from discreet._base.validate import CALLBACK, SEED, THREADS, Rule, declared
 from discreet.central.base import check_data
@@ -303,8 +304,4 @@ def document_marks(counts: Any) -> NDArray[np.uint64]:
 
 
 def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix 64 bits (the finaliser of SplitMix64)."""
-    mixed = values + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    return mixed(values + np.uint64(GOLDEN))

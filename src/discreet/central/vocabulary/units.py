@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._base.kernels import kernel
+from discreet._base.kernels import kernel, mix
 from discreet._base.persons import check_persons, index_of
 from discreet._base.progress import Callback, watched
 from discreet._base.threads import pieces, share_out
@@ -317,14 +317,6 @@ def rank_words(
 
 
 @kernel()
-def _mixed(x: Any) -> Any:
-    """Scramble a 64-bit number, one to one (the finaliser of SplitMix64); sums and products wrap around."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@kernel()
 def hash_units(
     first: int,
     last: int,
@@ -338,8 +330,8 @@ def hash_units(
     for unit in range(first, last):
         total = np.uint64(0)
         for entry in range(indptr[unit], indptr[unit + 1]):
-            total += _mixed(order[indices[entry]] + _mixed(np.uint64(data[entry])))
-        held[unit] = _mixed(total)
+            total += mix(order[indices[entry]] + mix(np.uint64(data[entry])))
+        held[unit] = mix(total)
 
 
 @kernel()

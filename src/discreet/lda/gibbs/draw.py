@@ -25,8 +25,7 @@ a weight :math:`q_j`; the rest of its last block has weight 0. With :math:`f_k` 
 probability :math:`m / S`. Sums and search are the same; only :math:`f` is gathered, entry by entry.
 
 Multiplications and additions stay separate, in a written order: any processor that rounds as IEEE 754 asks
-draws the same topics. The vectors are plain LLVM IR: one register on AVX-512, two on AVX2, four on NEON. Without a
-compiler (NUMBA_DISABLE_JIT=1) the same operations run in NumPy, thousands of times slower.
+draws the same topics. The vectors are plain LLVM IR: one register on AVX-512, two on AVX2, four on NEON.
 
 The number of blocks arrives as the length of a tuple, hence in the type: up to ``MOST_UNROLLED`` blocks a kernel is
 compiled (and cached) for each number; an empty tuple stands for loops that work for any number.
@@ -40,15 +39,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types, uint64
+from numba import njit, types, uint64
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from discreet._base.kernels import emitted
+from discreet._base.kernels import GOLDEN, MIX, emitted, mix, mixed
 from discreet.lda.emitted import F32, I32, I64, Vectors, address_of
-
-#: Whether kernels are compiled; NUMBA_DISABLE_JIT=1 runs them as plain Python.
-JIT: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 
 LANES = 16
 #: Above this many blocks, loops are as fast as straight code and compile in a fraction of the time.
@@ -58,48 +54,11 @@ MOST_DRAWS = 64
 #: Of a uniform number.
 _BITS = 24
 
-GOLDEN = 0x9E3779B97F4A7C15
-_FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_MASK = 2**64 - 1
-
-
-def _mix(x: int) -> int:
-    x &= _MASK
-    x = (x ^ (x >> 30)) * _FIRST & _MASK
-    x = (x ^ (x >> 27)) * _SECOND & _MASK
-    return x ^ (x >> 31)
-
-
-# forceinline puts machine code into the caller; inline="always" would put source there, and callers compile slowly.
-@njit(forceinline=True)
-def _compiled_mix(x: Any) -> Any:
-    x = uint64(x)
-    x ^= x >> uint64(30)
-    x *= uint64(_FIRST)
-    x ^= x >> uint64(27)
-    x *= uint64(_SECOND)
-    x ^= x >> uint64(31)
-    return x
-
 
 @njit(forceinline=True)
-def _compiled_stream_at(start: Any, i: Any) -> Any:
-    return _compiled_mix(uint64(start) + (uint64(i) + uint64(1)) * uint64(GOLDEN))
-
-
-def _plain_mix(x: Any) -> Any:
-    """Do what ``mix`` does without a compiler: Python integers do not wrap round, and NumPy's warn when they do."""
-    return np.uint64(_mix(int(x)))
-
-
-def _plain_stream_at(start: Any, i: Any) -> Any:
-    return np.uint64(_mix(int(start) + (int(i) + 1) * GOLDEN))
-
-
-#: ``mix(x)``: scramble 64 bits; a bijection.
-mix: Any = _compiled_mix if JIT else _plain_mix
-#: ``stream_at(start, i)``: the i-th word, uint64, of the stream that begins at ``start``.
-stream_at: Any = _compiled_stream_at if JIT else _plain_stream_at
+def stream_at(start: Any, i: Any) -> Any:
+    """Return the i-th word, uint64, of the stream that begins at ``start``."""
+    return mix(uint64(start) + (uint64(i) + uint64(1)) * uint64(GOLDEN))
 
 
 def sweep_key(seed: int, sweep: int) -> np.uint64:
@@ -107,7 +66,7 @@ def sweep_key(seed: int, sweep: int) -> np.uint64:
 
     ``seed``: 0 to 2**64 - 1; every use of randomness within a chain has a number of its own as its sweep.
     """
-    return np.uint64(_mix(_mix(seed) + (sweep + 1) * GOLDEN))
+    return mixed(mixed(np.array([seed], np.uint64)) + np.uint64((sweep + 1) * GOLDEN % 2**64))[0]
 
 
 def random_halves(n: int, start: np.uint64, first: int = 0) -> NDArray[np.uint64]:
@@ -115,7 +74,7 @@ def random_halves(n: int, start: np.uint64, first: int = 0) -> NDArray[np.uint64
     x = np.arange(first + 1, first + n + 1, dtype=np.uint64)
     x *= np.uint64(GOLDEN)
     x += start
-    for shift, factor in ((30, _FIRST), (27, _SECOND)):
+    for shift, factor in MIX:
         x ^= x >> np.uint64(shift)
         x *= np.uint64(factor)
     x >>= np.uint64(32)
@@ -203,7 +162,7 @@ def _sum_blocks(builder: Any, n_blocks: Any, product_of: Any, sums: Any) -> Any:
 
 
 @emitted
-def _emitted_draw(
+def draw(
     typingctx: Any,
     counts: Any,
     prior: Any,
@@ -214,6 +173,13 @@ def _emitted_draw(
     n_blocks: Any,
     blocks: Any,
 ) -> Any:
+    """``draw(counts, prior, table, word, bits, sums, n_blocks, blocks)`` draws a topic, int64.
+
+    ``counts``, ``prior`` and ``sums``, scratch space of the loops, have shape (width,), ``table`` (n_words, width):
+    float32, aligned to 64 bytes, zeros in the padding. Counts are whole numbers, so that adding and removing a token is
+    exact. ``bits``: a random word, uint64, whose highest bits are the uniform number. ``blocks``: a tuple of as many
+    zeros as there are blocks, or empty; see the module.
+    """
     signature = types.int64(counts, prior, table, types.int64, types.uint64, sums, types.int64, blocks)
     unrolled = len(blocks)
 
@@ -250,7 +216,8 @@ def _emitted_draw(
 
 
 @emitted
-def _emitted_add_to(typingctx: Any, counts: Any, topic: Any, amount: Any) -> Any:
+def add_to(typingctx: Any, counts: Any, topic: Any, amount: Any) -> Any:
+    """``add_to(counts, topic, amount)`` adds with a whole vector: a scalar store would stall the next vector load."""
     signature = types.void(counts, types.int64, types.float32)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -268,7 +235,8 @@ def _emitted_add_to(typingctx: Any, counts: Any, topic: Any, amount: Any) -> Any
 
 
 @emitted
-def _emitted_prefetch(typingctx: Any, array: Any, offset: Any, n_lines: Any) -> Any:
+def prefetch(typingctx: Any, array: Any, offset: Any, n_lines: Any) -> Any:
+    """``prefetch(array, offset, n_lines)`` asks for lines of 64 bytes, from byte ``offset`` on."""
     signature = types.void(array, types.int64, types.int64)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -286,7 +254,7 @@ def _emitted_prefetch(typingctx: Any, array: Any, offset: Any, n_lines: Any) -> 
 
 
 @emitted
-def _emitted_draw_entry(
+def draw_entry(
     typingctx: Any,
     weights: Any,
     listed: Any,
@@ -297,6 +265,12 @@ def _emitted_draw_entry(
     bits: Any,
     sums: Any,
 ) -> Any:
+    """``draw_entry(weights, listed, begin, n_blocks, factors, rest, bits, sums)`` draws an entry of a list.
+
+    Its number among all entries of all lists, int64; or -1 for none of them. ``weights``, float32, and ``listed``,
+    uint16: q and the topics of all lists; ``begin`` and ``n_blocks``: where this list begins and how long it is, in
+    blocks, at least one; ``factors``: f, (width,) float32; ``rest``: m, float32, not negative; all aligned.
+    """
     signature = types.int64(
         weights, listed, types.int64, types.int64, factors, types.float32, types.uint64, sums
     )
@@ -332,61 +306,3 @@ def _emitted_draw_entry(
         return builder.load(entry)
 
     return signature, generate
-
-
-def choose(products: NDArray[np.float32], rest: np.float32, bits: Any) -> int:
-    """Draw an entry of (n_blocks, LANES) weights in NumPy as the compiled draws do; -1 where it falls into the rest."""
-    cumulated = products.copy()
-    for b in range(1, len(cumulated)):
-        cumulated[b] += cumulated[b - 1]
-    last = cumulated[-1]
-    prefix, half = last.copy(), 1
-    while half < LANES:
-        for start in range(half, LANES, 2 * half):
-            prefix[start : start + half] += prefix[start - 1]
-        half *= 2
-    target = (prefix[-1] + rest) * np.float32((int(bits) >> (64 - _BITS)) * 2.0**-_BITS)
-    lane = int(np.count_nonzero(prefix <= target))
-    if lane == LANES:
-        return -1
-    remainder = target - (prefix[lane - 1] if lane else np.float32(0))
-    remainder = min(remainder, np.nextafter(last[lane], np.float32(0)))
-    return LANES * int(np.count_nonzero(cumulated[:-1, lane] <= remainder)) + lane
-
-
-def _plain_draw(counts: Any, prior: Any, table: Any, word: Any, bits: Any, *_: Any) -> int:
-    topic = choose(((counts + prior) * table[word]).reshape(-1, LANES), np.float32(0), bits)
-    return len(counts) if topic < 0 else topic  # only a row that is not positive and finite
-
-
-def _plain_add_to(counts: Any, topic: Any, amount: Any) -> None:
-    counts[topic] += amount
-
-
-def _plain_prefetch(array: Any, offset: Any, n_lines: Any) -> None:
-    pass
-
-
-def _plain_draw_entry(
-    weights: Any, listed: Any, begin: Any, n_blocks: Any, factors: Any, rest: Any, bits: Any, _: Any
-) -> int:
-    here = slice(LANES * int(begin), LANES * int(begin + n_blocks))
-    entry = choose((weights[here] * factors[listed[here]]).reshape(-1, LANES), rest, bits)
-    return entry if entry < 0 else here.start + entry
-
-
-#: ``draw(counts, prior, table, word, bits, sums, n_blocks, blocks)`` draws a topic, int64. ``counts``, ``prior`` and
-#: ``sums``, scratch space of the loops, have shape (width,), ``table`` (n_words, width): float32, aligned to 64 bytes,
-#: zeros in the padding. Counts are whole numbers, so that adding and removing a token is exact. ``bits``: a random
-#: word, uint64, whose highest bits are the uniform number. ``blocks``: a tuple of as many zeros as there are blocks,
-#: or empty; see the module.
-draw: Any = _emitted_draw if JIT else _plain_draw
-#: ``add_to(counts, topic, amount)`` adds with a whole vector: a scalar store would stall the next vector load.
-add_to: Any = _emitted_add_to if JIT else _plain_add_to
-#: ``draw_entry(weights, listed, begin, n_blocks, factors, rest, bits, sums)`` draws an entry of a list: its number
-#: among all entries of all lists, int64; or -1 for none of them. ``weights``, float32, and ``listed``, uint16: q and
-#: the topics of all lists; ``begin`` and ``n_blocks``: where this list begins and how long it is, in blocks, at least
-#: one; ``factors``: f, (width,) float32; ``rest``: m, float32, not negative; all aligned.
-draw_entry: Any = _emitted_draw_entry if JIT else _plain_draw_entry
-#: ``prefetch(array, offset, n_lines)`` asks for lines of 64 bytes, from byte ``offset`` on, before they are needed.
-prefetch: Any = _emitted_prefetch if JIT else _plain_prefetch

@@ -12,9 +12,8 @@ the document's topics, rows :math:`t_{wk}` of the table and counts :math:`c_w`,
     \qquad y_{wk} \mathrel{\times}= c_w \Big/ \sum_j y_{wj}, \qquad g_k \mathrel{+}= y_{wk}.
 
 The order of additions is written down: topics lane by lane, then halves of lanes onto halves, words one after another;
-products and sums are never fused. The same bytes on any processor, and without a compiler (NUMBA_DISABLE_JIT=1) the
-same operations in NumPy, hundreds of times slower. Documents are padded to a multiple of ``FEW`` words; a word with
-count 0 adds exactly 0.
+products and sums are never fused: the same bytes on any processor. Documents are padded to a multiple of ``FEW``
+words; a word with count 0 adds exactly 0.
 """
 
 from math import sqrt
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import emitted, kernel
 from discreet.lda.emitted import F32, FEW, I64, Vectors, add_lanes, address_of, blocks_of, entry_at, rows_of
-from discreet.lda.gibbs.draw import JIT, LANES, draw, mix, stream_at
+from discreet.lda.gibbs.draw import LANES, draw, mix, stream_at
 
 #: Rows of the scratch space that inferring documents takes.
 WORKSPACE = 8 + FEW
@@ -134,9 +133,13 @@ def _quotients(builder: Any, counts: Any, at: Any, divisors: list[Any]) -> list[
 
 
 @emitted
-def _emitted_plain(
+def plain(
     typingctx: Any, weights: Any, gathered: Any, table: Any, words: Any, counts: Any, at: Any, shift: Any
 ) -> Any:
+    """``plain(weights, gathered, table, words, counts, at, shift)`` adds four words' expected counts to ``gathered``.
+
+    Divided by the weights; words and counts number ``at`` and after, ``shift`` is added to each entry of their rows.
+    """
     signature = types.void(weights, gathered, table, words, counts, types.int64, types.float32)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -159,7 +162,7 @@ def _emitted_plain(
 
 
 @emitted
-def _emitted_leave_out(
+def leave_out(
     typingctx: Any,
     weights: Any,
     own: Any,
@@ -173,6 +176,10 @@ def _emitted_leave_out(
     expected: Any,
     first: Any,
 ) -> Any:
+    """``leave_out(weights, own, least, gathered, table, words, counts, at, shift, expected, first)`` adds four words.
+
+    Expected counts, each token left out of its own document; written into ``expected`` from row ``first`` on, too.
+    """
     signature = types.void(
         *(weights, own, least, gathered, table, words, counts),
         *(types.int64, types.float32, expected, types.int64),
@@ -216,53 +223,6 @@ def _emitted_leave_out(
         return context.get_dummy_value()
 
     return signature, generate
-
-
-def _plain_sum(products: NDArray[np.float32]) -> np.float32:
-    """Sum block after block in each lane, then halves of lanes onto halves."""
-    total = np.zeros(LANES, np.float32)
-    for block in products.reshape(-1, LANES):
-        total = total + block
-    while len(total) > 1:
-        total = total[: len(total) // 2] + total[len(total) // 2 :]
-    return total[0]
-
-
-def _plain_plain(
-    weights: Any, gathered: Any, table: Any, words: Any, counts: Any, at: int, shift: Any
-) -> None:
-    for i in range(at, at + FEW):
-        row = table[words[i]] + shift
-        gathered += counts[i] / _plain_sum(weights * row) * row
-
-
-def _plain_leave_out(
-    weights: Any,
-    own: Any,
-    least: Any,
-    gathered: Any,
-    table: Any,
-    words: Any,
-    counts: Any,
-    at: int,
-    shift: Any,
-    expected: Any,
-    first: int,
-) -> None:
-    for i in range(FEW):
-        row = table[words[at + i]] + shift
-        share = np.float32(1) / _plain_sum(weights * row)
-        mass = np.maximum(weights - row * share * own, least) * row
-        expected[first + i] = mass * (counts[at + i] / _plain_sum(mass))
-        gathered += expected[first + i]
-
-
-#: ``plain(weights, gathered, table, words, counts, at, shift)`` adds four words' expected counts, divided by the
-#: weights, to ``gathered``: words and counts number ``at`` and after, ``shift`` is added to each entry of their rows.
-plain: Any = _emitted_plain if JIT else _plain_plain
-#: ``leave_out(weights, own, least, gathered, table, words, counts, at, shift, expected, first)`` adds four words'
-#: expected counts, each token left out of its own document, and writes them into ``expected`` from row ``first`` on.
-leave_out: Any = _emitted_leave_out if JIT else _plain_leave_out
 
 
 @kernel()
