@@ -111,6 +111,18 @@ def test_a_front_calls_parameters_as_it_does():
     )
     again = copy.copy(error)
     assert (str(again), again.parameters) == (str(error), error.parameters)
+    marked = ParameterError("`n_topics` is 7; n_topics is public; `allow=True`, `format=`")
+    assert marked.args == error.args
+
+
+def test_what_is_no_mark_stays_text():
+    for said in ("`discreet check` says so", "``double``", "a ` alone", "`1`", ""):
+        assert str(ParameterError(said)) == said
+    assert ParameterError("`shares=(1.0,)` or `unlisted='other'`").args == (
+        Proposal("shares", (1.0,)),
+        " or ",
+        Proposal("unlisted", "other"),
+    )
 
 
 def test_what_checks_raise_on_purpose_is_collected_and_nothing_else():

@@ -3,13 +3,17 @@
 Every message says what was expected, what came, and the next call to make. All of them are also
 ``ValueError``, so code written for scikit-learn's errors keeps working.
 
-A message is made of parts: text, parameters at fault, and values proposed for parameters. In Python they read as the
-parameters are called there; a front that calls them otherwise, as the command line does, asks for :meth:`told`.
+A message is made of parts: text, parameters at fault, and values proposed for parameters. They are written in one
+sentence: a name in backquotes is a parameter at fault, with ``=`` behind it a proposal, and with a value its value:
+"`n_topics` is 7; `allow_unlearnable=True` goes on". In Python they read as the parameters are called there; a front
+that calls them otherwise, as the command line does, asks for :meth:`told`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -51,6 +55,22 @@ class Proposal(NamedTuple):
 
 
 Part = str | Parameter | Proposal
+_MARKED = re.compile(r"(?<!`)`([A-Za-z_]\w*)(?:=([^`]*))?`(?!`)")
+
+
+def _parts_of(given: Part) -> Iterator[Part]:
+    """Yield the parts of a message in which parameters and proposals are marked."""
+    if not isinstance(given, str):
+        yield given
+        return
+    end = 0
+    for mark in _MARKED.finditer(given):
+        name, value = mark.groups()
+        yield from filter(None, [given[end : mark.start()]])
+        proposed = ... if not value else ast.literal_eval(value)
+        yield Parameter(name) if value is None else Proposal(name, proposed)
+        end = mark.end()
+    yield from filter(None, [given[end:]])
 
 
 class DiscreetError(ValueError):
@@ -59,13 +79,13 @@ class DiscreetError(ValueError):
     Parameters
     ----------
     *parts : str, Parameter or Proposal
-        The message, from left to right.
+        The message, from left to right; text may hold marks of both (see the module).
     """
 
     args: tuple[Part, ...]
 
     def __init__(self, *parts: Part) -> None:
-        super().__init__(*parts)
+        super().__init__(*(part for given in parts for part in _parts_of(given)))
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
-from discreet.errors import BudgetExceeded, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import BudgetExceeded, DiscreetError, ParameterError, PrivacyError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
 from discreet.release.private_estimator import (
@@ -233,12 +233,8 @@ def fit_topics(
         stop_words = "auto"
     elif text is not None or person is not None:
         raise ParameterError(
-            Parameter("text"),
-            " and ",
-            Parameter("person"),
-            " name columns of a file or a frame: pass one of these, or say whose texts of a list are by ",
-            Proposal("persons"),
-            ".",
+            "`text` and `person` name columns of a file or a frame: pass one of these, or say whose texts of a list "
+            "are by `persons=`."
         )
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):
@@ -347,14 +343,7 @@ def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateTopicModel]
     )
     whole = of.sampling_rate == 1 or not _OWN["sampling_rate"].holds(of.sampling_rate)
     if not whole and of.word_vectors is not None:
-        faults.append(
-            ParameterError(
-                Parameter("word_vectors"),
-                " serve the full batch only; leave ",
-                Proposal("sampling_rate"),
-                " out.",
-            )
-        )
+        faults.append(ParameterError("`word_vectors` serve the full batch only; leave `sampling_rate=` out."))
     of_topics = {name: getattr(of, name) for name in (*both, *_OF_TOPICS, *(_OF_FULL_BATCH if whole else ()))}
     topics = PrivateLDA(**of_topics) if whole else PrivateSVILDA(sampling_rate=of.sampling_rate, **of_topics)
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
@@ -369,21 +358,17 @@ def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
     if is_number(epsilon) and LARGEST_EPSILON < epsilon < math.inf and not of.allow_large_epsilon:
         faults.append(
             PrivacyError(
-                Parameter("epsilon"),
-                f" = {epsilon:g} promises next to nothing: whoever guesses whether somebody is in the texts may come "
-                f"to odds e^{epsilon:g} times as good. Take at most {LARGEST_EPSILON:g}, usually 1 to 3; ",
-                Proposal("allow_large_epsilon", True),
-                " goes on all the same.",
+                f"`epsilon` = {epsilon:g} promises next to nothing: whoever guesses whether somebody is in the texts "
+                f"may come to odds e^{epsilon:g} times as good. Take at most {LARGEST_EPSILON:g}, usually 1 to 3; "
+                "`allow_large_epsilon=True` goes on all the same."
             )
         )
     if is_number(delta) and _LARGEST_DELTA < delta < 1 and not of.allow_large_delta:
         faults.append(
             PrivacyError(
-                Parameter("delta"),
-                f" = {delta:g} promises next to nothing: publishing one in {1 / delta:.0f} as they are would satisfy "
-                "it. Take one far below 1 / number of persons or documents, such as 1e-6; ",
-                Proposal("allow_large_delta", True),
-                " goes on all the same.",
+                f"`delta` = {delta:g} promises next to nothing: publishing one in {1 / delta:.0f} as they are would "
+                "satisfy it. Take one far below 1 / number of persons or documents, such as 1e-6; "
+                "`allow_large_delta=True` goes on all the same."
             )
         )
     return faults
@@ -407,9 +392,8 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
         return []
     return [
         PrivacyError(
-            "the words of this corpus were chosen privately already, so a public ",
-            Parameter("vocabulary"),
-            " would find only those: leave it out, or give the texts.",
+            "the words of this corpus were chosen privately already, so a public `vocabulary` would find only those: "
+            "leave it out, or give the texts."
         )
     ]
 

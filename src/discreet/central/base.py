@@ -24,7 +24,7 @@ from discreet.corpus.vocabulary import (
     faults_of_words,
     given_words,
 )
-from discreet.errors import CorpusError, DiscreetError, Parameter, PrivacyError, Proposal
+from discreet.errors import CorpusError, DiscreetError, PrivacyError
 from discreet.privacy.units import large_delta
 from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
@@ -229,10 +229,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             return
         whose = "" if delta == self.delta else f" It is that of the ledger, not this fit's {self.delta:g}."
         raise PrivacyError(
-            Parameter("delta"),
-            f" {weak}{whose} Nothing was trained, but the cost stays booked; ",
-            Proposal("allow_large_delta", True),
-            " goes on all the same.",
+            f"`delta` {weak}{whose} Nothing was trained, but the cost stays booked; `allow_large_delta=True` goes on "
+            "all the same."
         )
 
     def _configuration(self, plan: Plan, fitted: Fitted) -> dict[str, Any]:

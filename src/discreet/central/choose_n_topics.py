@@ -48,7 +48,7 @@ from discreet._base.validate import declared, faults_of, is_number, number, refu
 from discreet.central.base import check_data, fit_booked, read_public, take_words
 from discreet.central.private_fit import document_marks, frequencies, gains
 from discreet.central.private_lda import PrivateLDA
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
@@ -267,8 +267,7 @@ def _epsilon_of_each(choice: _Choice, n_candidates: int, epsilon: float, delta: 
 
 def _check_candidates(candidates: Any) -> tuple[int, ...]:
     fault: DiscreetError = ParameterError(
-        Parameter("candidates"),
-        " must be two or more numbers of topics, each at least 1, such as [10, 20, 50].",
+        "`candidates` must be two or more numbers of topics, each at least 1, such as [10, 20, 50]."
     )
     try:
         listed = list(candidates)

@@ -24,7 +24,7 @@ from discreet.central.vocabulary.units import first_words, held_words, rank_word
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
-from discreet.errors import CorpusWarning, Parameter, ParameterError, Part, Proposal
+from discreet.errors import CorpusWarning, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import solve
 from discreet.privacy.accounting.totals import composed_epsilon
@@ -84,15 +84,16 @@ class Preview(NamedTuple):
                 said = (
                     f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
                     "words, which is not in use; they would fill the topics. Leave them out: "
+                    f"`stop_words={language!r}`."
                 )
-                told.append(("stop_words", ParameterError(said, Proposal("stop_words", language), ".")))
+                told.append(("stop_words", ParameterError(said)))
         topics, words = self.forecast.n_topics, round(self.n_words)
         if self.few_words:
             most = words // WORDS_A_TOPIC
-            ask: list[Part] = ["ask for at most ", Proposal("n_topics", most), ", or "] if most > 1 else []
+            ask = f"ask for at most `n_topics={most}`, or " if most > 1 else ""
             more = f"let more words be chosen, by a larger epsilon, more texts or a public list of words. {FEW_TEXTS}"
             said = f"About {words} word{'s' * (words != 1)} would be chosen, too few to tell {topics} topics apart: "
-            told.append(("n_topics", ParameterError(said, *ask, more)))
+            told.append(("n_topics", ParameterError(said + ask + more)))
         if self.forecast.difficulty > HOPELESS:
             said = (
                 "The topics would be noise, and nothing would be trained: ask for fewer topics, spend a larger "
@@ -100,7 +101,7 @@ class Preview(NamedTuple):
             )
             told.append(("n_topics", ParameterError(said)))
         if self.delta is not None:
-            told.append(("delta", ParameterError(Parameter("delta"), f" {self.delta}")))
+            told.append(("delta", ParameterError(f"`delta` {self.delta}")))
         return told
 
     def in_words(self, name: Callable[[Parameter | Proposal], str]) -> list[str]:

@@ -29,7 +29,7 @@ from discreet.central.plan import plan
 from discreet.central.sums.units import ShardedUnits, Units, units_of
 from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
+from discreet.errors import DiscreetError, ParameterError, WeakForecastWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import noise_multiplier_for
@@ -37,6 +37,8 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
+
+_GO_ON = "`allow_unlearnable=True` goes on all the same."
 
 
 @elsewhere(
@@ -185,10 +187,9 @@ class PrivateLDA(PrivateTopicModel):
         )
         if forecast.difficulty <= HOPELESS:
             return []
-        advice = Proposal("allow_unlearnable", True)
         least_of_all = "" if n_words else f"Even with no more than {WORDS_A_TOPIC} words a topic: "
-        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; "
-        return [ParameterError(said, advice, " goes on all the same.")]
+        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
+        return [ParameterError(said)]
 
     def _faults_of_words(self, n_words: int, spent: str = "Nothing was booked") -> list[DiscreetError]:
         few = self.n_topics > 1 and n_words < self.n_topics * WORDS_A_TOPIC
@@ -197,10 +198,10 @@ class PrivateLDA(PrivateTopicModel):
         most = n_words // WORDS_A_TOPIC
         words = "1 word" if n_words == 1 else f"{n_words} words"
         said = f"{words} cannot tell {self.n_topics} topics apart, whatever the noise: "
-        ask = ["ask for at most ", Proposal("n_topics", most), ", or for more words"]
-        go_on = Proposal("allow_unlearnable", True)
-        told = [said, *(ask if most > 1 else ["topics need more words"]), f". {spent}; "]
-        return [ParameterError(*told, go_on, " goes on all the same.")]
+        ask = (
+            f"ask for at most `n_topics={most}`, or for more words" if most > 1 else "topics need more words"
+        )
+        return [ParameterError(f"{said}{ask}. {spent}; {_GO_ON}")]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
         given = self.word_vectors
@@ -232,11 +233,9 @@ class PrivateLDA(PrivateTopicModel):
         hopeless = forecast.difficulty > HOPELESS or (math.isfinite(mu) and units.n_words < self.n_topics)
         if hopeless and not self.allow_unlearnable:
             raise ParameterError(
-                f"{forecast.in_words()} Nothing was trained, but the cost stays booked. ",
-                Proposal("allow_unlearnable", True),
-                " goes on all the same; where a bound on the number of units is public, ",
-                Proposal("n_units_lower_bound"),
-                " gets such fits refused before they cost anything.",
+                f"{forecast.in_words()} Nothing was trained, but the cost stays booked. `allow_unlearnable=True` goes "
+                "on all the same; where a bound on the number of units is public, `n_units_lower_bound=` gets such "
+                "fits refused before they cost anything."
             )
         if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
             warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)

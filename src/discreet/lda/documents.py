@@ -25,7 +25,7 @@ from discreet._base.arrays import (
 )
 from discreet._base.lazy import run_over_shards
 from discreet._base.validate import Checked, collect, kind_of, shown, whole
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError
 
 
 class Documents(NamedTuple):
@@ -153,14 +153,14 @@ def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
 def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float64]:
     """Return a prior, one positive number or one for each topic, as an array of shape (n_topics,)."""
     if not isinstance(prior, int | float | np.number | list | tuple | np.ndarray):
-        raise ParameterError(Parameter(name), f" must be numbers, but is {kind_of(prior)}.")
+        raise ParameterError(f"`{name}` must be numbers, but is {kind_of(prior)}.")
     values = np.asarray(as_numbers(prior, name, ""), dtype=np.float64)
     if values.shape not in ((), (n_topics,)):
         raise ParameterError(
-            Parameter(name), f" must be a number or {n_topics} numbers, but has shape {values.shape}."
+            f"`{name}` must be a number or {n_topics} numbers, but has shape {values.shape}."
         )
     if not np.isfinite(values).all() or not (values > 0).all():
-        raise ParameterError(Parameter(name), f" must be positive and finite, but is {shown(prior)}.")
+        raise ParameterError(f"`{name}` must be positive and finite, but is {shown(prior)}.")
     return np.ascontiguousarray(np.broadcast_to(values, (n_topics,)))
 
 
@@ -227,8 +227,7 @@ def read_shards_for(estimator: Any, X: Any, *, reset: bool) -> Any:
 def refuse_engine(engine: Any, why: str) -> None:
     """Refuse an engine where documents are in memory."""
     if engine is not None:
-        name = Parameter("engine")
-        raise ParameterError(name, f" goes through shards, but {why}; leave ", name, " out.")
+        raise ParameterError(f"`engine` goes through shards, but {why}; leave `engine` out.")
 
 
 def stack(parts: Iterable[NDArray[np.float64]], corpus: Any, n_topics: int) -> NDArray[np.float64]:
@@ -282,19 +281,22 @@ class TopicEstimator(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             if listed is None:
                 holds = " of other things" if isinstance(input_features, list | tuple) else ""
                 said = f" must be a list of texts in the order of the columns, but is {kind_of(input_features)}{holds}."
-                raise ParameterError(Parameter("input_features"), said)
+                raise ParameterError(f"`input_features`{said}")
             words = tuple(listed)
             if len(words) != len(weights):
-                said = f" must have one word for each of {len(weights)} columns, but has {len(words)}."
-                raise ParameterError(Parameter("input_features"), said)
+                raise ParameterError(
+                    f"`input_features` must have one word for each of {len(weights)} columns, but has {len(words)}."
+                )
             if known is not None and words != known:
                 raise ParameterError(
-                    Parameter("input_features"),
-                    " are not the words of the columns that were fitted; leave them out, or give those.",
+                    "`input_features` are not the words of the columns that were fitted; leave them out, or give "
+                    "those."
                 )
             if known is None and len(set(words)) != len(words):
-                said = f" must be different words, but {len(words) - len(set(words))} of them are repeated."
-                raise ParameterError(Parameter("input_features"), said)
+                twice = len(words) - len(set(words))
+                raise ParameterError(
+                    f"`input_features` must be different words, but {twice} of them are repeated."
+                )
         return first_words(topics, words, weights, n, by, ParameterError)
 
     def _faults(self) -> list[DiscreetError]:

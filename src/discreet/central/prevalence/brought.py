@@ -33,8 +33,8 @@ ALL = "all texts"
 _SMOOTHING = 0.03
 _PRIOR = 0.01
 _EXPECTED = (
-    " must be lists of words by the name of each topic, {'food': ['soup', 'meal'], ...}, or (topic_word, words): an "
-    "array of shape (n_topics, n_words) from public text or vectors, and its words."
+    "`topics` must be lists of words by the name of each topic, {'food': ['soup', 'meal'], ...}, or (topic_word, "
+    "words): an array of shape (n_topics, n_words) from public text or vectors, and its words."
 )
 
 
@@ -69,7 +69,7 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
         names = tuple(lists)
         words = tuple(sorted({word for listed in lists.values() for word in listed}))
         if len(lists) < 2 or not all(lists.values()):
-            raise ParameterError(Parameter("topics"), f"{_EXPECTED} At least two, none of them empty.")
+            raise ParameterError(f"{_EXPECTED} At least two, none of them empty.")
         topic_word = np.full((len(lists), len(words)), _SMOOTHING / len(words))
         column = {word: place for place, word in enumerate(words)}
         for topic, listed in enumerate(lists.values()):
@@ -82,9 +82,9 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             or (topic_word < 0).any()
             or not topic_word.sum(1).all()
         ):
-            raise ParameterError(Parameter("topics"), _EXPECTED)
+            raise ParameterError(_EXPECTED)
     else:
-        raise ParameterError(Parameter("topics"), _EXPECTED)
+        raise ParameterError(_EXPECTED)
     made = Release(
         topic_word / topic_word.sum(1, keepdims=True),
         words,
@@ -184,7 +184,7 @@ def share_topics(
     """
     release = topics if isinstance(topics, Release) else bring_topics(topics)
     if (by is None) != (groups is None):
-        raise ParameterError(Parameter("by"), " and ", Parameter("groups"), " come together, or not at all.")
+        raise ParameterError("`by` and `groups` come together, or not at all.")
     check_same_rows(texts, by, "by", "the texts")
     cut = Tokenizer()
     corpus = texts

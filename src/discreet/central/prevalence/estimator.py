@@ -56,7 +56,7 @@ from discreet.central.vocabulary.methods import GaussianChoice
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -82,25 +82,22 @@ def booked_here(topics: Release, ledger: Ledger) -> bool:
 
 def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:
     """Say why the periods of a fit cannot cost as one."""
-    name = Parameter("division")
     faults: list[DiscreetError] = []
     if not isinstance(model.division, str) or not model.division.strip():
         faults.append(
             ParameterError(
-                name,
-                " must name the date that is meant, one for each document: 'date received'.",
+                "`division` must name the date that is meant, one for each document: 'date received'."
             )
         )
     if model.freq is None or model.groups is not None:
-        faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
+        faults.append(ParameterError("`division` is for periods: give freq, start and end, and no groups."))
     if model.unlisted == "other":
-        faults.append(ParameterError(name, ': documents of all other periods would be read for "other".'))
+        faults.append(ParameterError('`division`: documents of all other periods would be read for "other".'))
     if model.privacy_unit != "document":
         faults.append(
             PrivacyError(
-                name,
-                " makes months cost as one only where each document has one month; a person may have written in "
-                "several, so their costs add up. Leave it out.",
+                "`division` makes months cost as one only where each document has one month; a person may have "
+                "written in several, so their costs add up. Leave it out."
             )
         )
     return faults
@@ -112,17 +109,13 @@ def faults_of_private_names(model: "TopicPrevalence") -> list[DiscreetError]:
     if any(given is not None for given in (model.groups, model.freq, model.start, model.end)):
         faults.append(
             ParameterError(
-                Parameter("group_selection"),
-                '="private" chooses the names itself; leave ',
-                Proposal("groups"),
-                " and the range of dates out.",
+                '`group_selection`="private" chooses the names itself; leave `groups=` and the range of dates out.'
             )
         )
     if model.unlisted == "error":
         faults.append(
             ParameterError(
-                Parameter("unlisted"),
-                '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
+                '`unlisted`="error" would tell of labels that were not chosen; take "leave_out" or "other".'
             )
         )
     return faults
@@ -132,9 +125,8 @@ def check_size(groups: tuple[str, ...], n_topics: int) -> None:
     """Raise ``ParameterError`` where shares would be too many for a file that can be read again."""
     if len(groups) * (n_topics + 1) > MOST_CELLS or sum(map(len, groups)) > _MOST_LETTERS:
         raise ParameterError(
-            Parameter("groups"),
-            f" and topics may have {MOST_CELLS:,} shares in all, and names of {_MOST_LETTERS:,} letters together, but "
-            f"there are {len(groups):,} groups and {n_topics} topics; take fewer, or longer periods.",
+            f"`groups` and topics may have {MOST_CELLS:,} shares in all, and names of {_MOST_LETTERS:,} letters "
+            f"together, but there are {len(groups):,} groups and {n_topics} topics; take fewer, or longer periods."
         )
 
 
@@ -264,10 +256,10 @@ class TopicPrevalence(PrivateEstimator):
             Where labels are not what was expected, before anything is booked: in which rows they stand is
             told to you alone. Where X or ``persons`` are not: then the cost stays booked.
         """
-        why = " must be a Release; only fit_topics, which makes one, goes without."
+        why = "`release` must be a Release; only fit_topics, which makes one, goes without."
         by = labels_for(X, by)
         faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
-        refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
+        refuse([*faults, *([ParameterError(why)] if self.release is None else [])])
         refuse_texts(X, COUNT_ITS_WORDS)
         assert self.release is not None
         column_order(X, self.release.vocabulary, drop_others=True)
@@ -331,9 +323,7 @@ class TopicPrevalence(PrivateEstimator):
         if not groups:
             raise PrivacyError(
                 "no group was chosen: too few units share a label at this epsilon and delta (the cost is booked); use "
-                "a larger epsilon, more documents, or a public list of ",
-                Proposal("groups"),
-                ".",
+                "a larger epsilon, more documents, or a public list of `groups=`."
             )
         return Grouping(groups, (groups,), None, unlisted)
 
@@ -430,39 +420,31 @@ def faults_with_topics(
 ) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
     if prevalence is None:
-        return [
-            ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
-        ]
+        return [ParameterError("`by` names groups, which only `prevalence=` uses.")]
     if not isinstance(prevalence, TopicPrevalence):
-        return [
-            ParameterError(
-                Parameter("prevalence"), f" must be a TopicPrevalence, but is {kind_of(prevalence)}."
-            )
-        ]
+        return [ParameterError(f"`prevalence` must be a TopicPrevalence, but is {kind_of(prevalence)}.")]
     faults = faults_of_estimator(prevalence)
     if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
         faults += collect(lambda: check_size(_groups_of(prevalence), n_topics))
     if prevalence.release is not None or prevalence.ledger is not None:
         faults.append(
             ParameterError(
-                Parameter("prevalence"),
-                " must be made without topics and without a ledger: both come from this run.",
+                "`prevalence` must be made without topics and without a ledger: both come from this run."
             )
         )
     if prevalence.privacy_unit != privacy_unit:
         faults.append(
             PrivacyError(
-                Parameter("prevalence"),
-                f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
+                f"`prevalence` protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one "
+                "unit."
             )
         )
     faults += prevalence._faults_of_labels(X, by)  # pyright: ignore[reportPrivateUsage]
     if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
         faults.append(
             PrivacyError(
-                Parameter("prevalence"),
-                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves none for the topics; a "
-                "fifth of it works well.",
+                f"`prevalence` takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves none for the "
+                "topics; a fifth of it works well."
             )
         )
     return faults

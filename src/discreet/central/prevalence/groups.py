@@ -39,7 +39,7 @@ from discreet._base.arrays import as_texts
 from discreet._base.validate import is_whole, kind_of, shown
 from discreet.central.vocabulary.methods import GaussianChoice
 from discreet.central.vocabulary.units import secret_order
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import largest_gaussian
 from discreet.privacy.ledger.ledger import Reservation
@@ -50,13 +50,8 @@ from discreet.release.prevalence.record import BETWEEN, OTHER
 if TYPE_CHECKING:
     from discreet.central.prevalence.labelled import Labelled
 
-_RANGE = (
-    Proposal("freq", "month"),
-    ", ",
-    Proposal("start", "2024-01"),
-    " and ",
-    Proposal("end", "2026-06"),
-)
+_ENDS = "`start='2024-01'` and `end='2026-06'`"
+_RANGE = f"`freq='month'`, {_ENDS}"
 _MISSING = {"", "nan", "NaN", "None", "NaT", "<NA>"}
 _LONGEST = 1000
 
@@ -109,28 +104,21 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
     if freq is not None:
         check_frequency(freq)
     if dated and None in (freq, start, end):
-        raise ParameterError(Parameter("freq"), " and both ends make periods: ", *_RANGE, ".")
+        raise ParameterError(f"`freq` and both ends make periods: {_RANGE}.")
     if groups is None:
         if freq is not None and not dated:
-            raise ParameterError(Parameter("freq"), " needs a public range of dates: ", *_RANGE[2:], ".")
+            raise ParameterError(f"`freq` needs a public range of dates: {_ENDS}.")
         if not dated:
             raise ParameterError(
-                Parameter("groups"),
-                " must be the public list of groups; or periods: ",
-                *_RANGE,
-                "; or let names be chosen privately: ",
-                Proposal("group_selection", "private"),
-                ".",
+                f"`groups` must be the public list of groups; or periods: {_RANGE}; or let names be chosen privately: "
+                "`group_selection='private'`."
             )
         parts = (periods(start, end, str(freq)),)
     elif _is_crossed(groups):
         if freq is not None:
             raise ParameterError(
-                Parameter("groups"),
-                " are the rows and the columns of a table, so freq is one list too many. For groups by periods give "
-                "the rows as groups, with ",
-                *_RANGE,
-                ".",
+                "`groups` are the rows and the columns of a table, so freq is one list too many. For groups by "
+                f"periods give the rows as groups, with {_RANGE}."
             )
         parts = (_names(groups[0]), _names(groups[1]))
     elif dated:
@@ -139,19 +127,14 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
         parts = (_names(groups),)
         if freq is not None and not all(is_period(name, freq) for name in parts[0]):
             raise ParameterError(
-                Parameter("groups"),
-                " must be names of periods with ",
-                Proposal("freq", freq),
-                f", such as {periods('2024-01', '2024-01', freq)[0]}; or give a range: ",
-                *_RANGE[2:],
-                ".",
+                f"`groups` must be names of periods with `freq={freq!r}`, such as "
+                f"{periods('2024-01', '2024-01', freq)[0]}; or give a range: {_ENDS}."
             )
     names = parts[0] if len(parts) == 1 else cross_names(*parts)
     if unlisted == "other":
         if OTHER in names:
             raise ParameterError(
-                Parameter("unlisted"),
-                f'="other" adds a group "{OTHER}", but there is one of that name; rename it.',
+                f'`unlisted`="other" adds a group "{OTHER}", but there is one of that name; rename it.'
             )
         names = (*names, OTHER)
     return Grouping(names, parts, freq, unlisted)
@@ -161,13 +144,10 @@ def cross_names(rows: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the cells of a cross table, row by row: "ward 3 | 2024-01"."""
     if any(BETWEEN in name for name in (*rows, *columns)):
         raise ParameterError(
-            Parameter("groups"),
-            f' of a cross table must not hold "{BETWEEN}", which stands between two names.',
+            f'`groups` of a cross table must not hold "{BETWEEN}", which stands between two names.'
         )
     if len(rows) * len(columns) < 2:
-        raise ParameterError(
-            Parameter("groups"), " are a cross table of one cell; a list of groups is one list of names."
-        )
+        raise ParameterError("`groups` are a cross table of one cell; a list of groups is one list of names.")
     return tuple(f"{row}{BETWEEN}{column}" for row, column in product(rows, columns))
 
 
@@ -205,35 +185,32 @@ def _is_crossed(groups: Any) -> bool:
 
 def _names(given: Any) -> tuple[str, ...]:
     """Return the names of groups as labels are written; ``ParameterError`` where they are none."""
-    name = Parameter("groups")
     if (
         isinstance(given, str | bytes | Mapping | Set)
         or not isinstance(given, Iterable)
         or not isinstance(given, Sized)
     ):
-        raise ParameterError(name, f" must be a list of names in their order, but is {kind_of(given)}.")
+        raise ParameterError(f"`groups` must be a list of names in their order, but is {kind_of(given)}.")
     try:
         found = [written(value) for value in given]
     except CorpusError:
-        raise ParameterError(name, " must be names, but one cannot be written as text.") from None
+        raise ParameterError("`groups` must be names, but one cannot be written as text.") from None
     names = [text for text in found if text is not None]
     if not names and not found:
-        raise ParameterError(name, " must be one or more distinct names, but there is none.")
+        raise ParameterError("`groups` must be one or more distinct names, but there is none.")
     if len(names) < len(found):
         raise ParameterError(
-            name,
-            ' must be names, none of them empty, "None", "nan", "NaN", "NaT" or "<NA>": such a label says that a '
-            "document has no group.",
+            '`groups` must be names, none of them empty, "None", "nan", "NaN", "NaT" or "<NA>": such a label says that '
+            "a document has no group."
         )
     if not all(map(is_name, names)):
         raise ParameterError(
-            name,
-            f" must be names of one line, of at most {_LONGEST} characters, without control characters and halves of "
-            "characters.",
+            f"`groups` must be names of one line, of at most {_LONGEST} characters, without control characters and "
+            "halves of characters."
         )
     if len(set(names)) < len(names):
         raise ParameterError(
-            name, " must be one or more distinct names, but one is repeated (7, 7.0 and '7' are the same)."
+            "`groups` must be one or more distinct names, but one is repeated (7, 7.0 and '7' are the same)."
         )
     return tuple(names)
 
@@ -337,9 +314,7 @@ def is_period(name: str, freq: str) -> bool:
 def check_frequency(freq: Any) -> None:
     """Raise ``ParameterError`` for a frequency that is none."""
     if freq not in FREQUENCIES:
-        raise ParameterError(
-            Parameter("freq"), f" must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}."
-        )
+        raise ParameterError(f"`freq` must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}.")
 
 
 def _date(value: Any) -> _Date | None:

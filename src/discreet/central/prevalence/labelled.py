@@ -51,7 +51,7 @@ from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, Part, Proposal
+from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.row_sums import sum_rows
 from discreet.release.release import Release
@@ -293,17 +293,10 @@ def _not_listed(rows: list[int], n_groups: int, freq: str | None) -> CorpusError
     """Labels of documents are private: the error tells where to look, and shows none."""
     plural = "" if len(rows) == 1 else "s"
     what = f"label{plural} {'is' if len(rows) == 1 else 'are'} not among the {n_groups} group"
-    cure: list[Part] = ["Add them to the public list"]
-    if freq is not None:
-        cure = ["Take a longer public range (", Parameter("start"), ", ", Parameter("end"), ")"]
+    cure = "Add them to the public list" if freq is None else "Take a longer public range (`start`, `end`)"
     return CorpusError(
-        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}). ",
-        *cure,
-        ", or choose ",
-        Proposal("unlisted", "other"),
-        " or ",
-        Proposal("unlisted", "leave_out"),
-        ".",
+        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}). {cure}, "
+        "or choose `unlisted='other'` or `unlisted='leave_out'`."
     )
 
 
@@ -371,19 +364,13 @@ Labelled = LabelledDocuments | LabelledShards
 def faults_of_labels(X: Any, by: Any, crossed: bool) -> list[DiscreetError]:
     """Say where labels are missing, or come twice; looks at the labels of the first shard at most."""
     if not isinstance(X, ShardedCorpus):
-        missing = ParameterError(
-            Parameter("by"), " must give the group of each document; X carries no labels."
-        )
+        missing = ParameterError("`by` must give the group of each document; X carries no labels.")
         return [] if by is not None else [missing]
     if by is not None:
-        advice = (
-            " out: shards carry the labels of their documents, whose order need not be that of anything else.",
-        )
-        return [ParameterError("leave ", Parameter("by"), *advice)]
+        why = "shards carry the labels of their documents, whose order need not be that of anything else."
+        return [ParameterError(f"leave `by` out: {why}")]
     if crossed:
-        return [
-            ParameterError(Parameter("groups"), " are a cross table, but shards carry one label a document.")
-        ]
+        return [ParameterError("`groups` are a cross table, but shards carry one label a document.")]
     with suppress(CorpusError):  # a shard that cannot be read is told of when it is
         if X.shards and X.shards[0].read().labels is None:
             return [ParameterError("the shards carry no labels; write a corpus that has some, as shards.")]

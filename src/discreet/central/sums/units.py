@@ -55,7 +55,7 @@ from discreet.corpus.shards.shard_file import Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
-from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
+from discreet.errors import DiscreetError, ParameterError
 from discreet.privacy.bound import place_l2
 from discreet.privacy.mechanism import BITS
 
@@ -192,12 +192,10 @@ def _read(shard: Shard) -> Units:
 def faults_of_shards(X: Any, persons: Any, engine: Any) -> list[DiscreetError]:
     """Say where shards come with persons beside them, or an engine comes without shards."""
     if isinstance(X, ShardedCorpus) and X.unit == "document" and persons is not None:
-        return [
-            ParameterError("shards know whose documents are in them; leave ", Proposal("persons"), " out.")
-        ]
+        return [ParameterError("shards know whose documents are in them; leave `persons=` out.")]
     if engine is not None and not isinstance(X, ShardedCorpus):
-        advice = (" goes through shards, and X is in memory: write them with discreet.corpus.write_shards,",)
-        return [ParameterError(Parameter("engine"), *advice, " or leave it out.")]
+        how = "write them with discreet.corpus.write_shards, or leave it out."
+        return [ParameterError(f"`engine` goes through shards, and X is in memory: {how}")]
     return []
 
 

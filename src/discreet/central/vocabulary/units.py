@@ -41,7 +41,7 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.row_sums import join_rows
 
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
@@ -176,10 +176,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
         idle.append("stop_words")
     how = "the shards are written" if isinstance(X, ShardedCorpus) else "the texts are read: read_corpus(...)"
     return [
-        ParameterError(
-            Parameter(name),
-            f" has no effect on {kind_of(X)}, whose texts are counted; say it when {how}.",
-        )
+        ParameterError(f"`{name}` has no effect on {kind_of(X)}, whose texts are counted; say it when {how}.")
         for name in idle
     ]
 

@@ -65,7 +65,7 @@ from discreet.corpus.shards.write import restrict_shards
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon, plural
@@ -258,9 +258,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """
         if transform not in (None, "default"):
             raise ParameterError(
-                Parameter("transform"),
-                f' must be "default" or None, but is {shown(transform)}: counts are sparse, and no frame holds them. '
-                "In a pipeline, ask the last step alone: pipeline[-1].set_output(transform=...).",
+                f'`transform` must be "default" or None, but is {shown(transform)}: counts are sparse, and no frame '
+                "holds them. In a pipeline, ask the last step alone: pipeline[-1].set_output(transform=...)."
             )
         return self
 
@@ -310,10 +309,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if self.vocabulary is not None and not self.words_are_public:
             faults.append(
                 PrivacyError(
-                    Parameter("vocabulary"),
-                    " must be known to be public: say ",
-                    Proposal("words_are_public", True),
-                    " if it was not made from these texts, or leave it out and let words be chosen privately.",
+                    "`vocabulary` must be known to be public: say `words_are_public=True` if it was not made from "
+                    "these texts, or leave it out and let words be chosen privately."
                 )
             )
         return [*faults, *collect(self._tokenizer)]
@@ -345,10 +342,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if isinstance(X, ShardedCorpus) and self.method == "greedy":
             faults.append(
                 ParameterError(
-                    Parameter("method"),
-                    '="greedy" goes through units one after another, so it cannot go through shards: take ',
-                    Proposal("method", "weighted_gaussian"),
-                    ' or "sips", or read the shards into memory, ShardedCorpus.to_corpus().',
+                    '`method`="greedy" goes through units one after another, so it cannot go through shards: take '
+                    "`method='weighted_gaussian'` or \"sips\", or read the shards into memory, "
+                    "ShardedCorpus.to_corpus()."
                 )
             )
         return faults
@@ -386,9 +382,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if not words:
             raise PrivacyError(
                 f"no word was chosen: too few {plural(booking.ledger.called)} share a word at this epsilon and delta. "
-                f"{spent_and_left(booking.ledger)} Use a larger epsilon, more texts, or a public ",
-                Proposal("vocabulary"),
-                f". {FEW_TEXTS}",
+                f"{spent_and_left(booking.ledger)} Use a larger epsilon, more texts, or a public `vocabulary=`. "
+                f"{FEW_TEXTS}"
             )
         covered = None
         if isinstance(method, GaussianChoice):

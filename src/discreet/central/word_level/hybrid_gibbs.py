@@ -108,7 +108,7 @@ from numpy.typing import NDArray
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
 from discreet.central.word_level.cost import Mechanism, range_of
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs.state import Tokens, count_topics, padded, read_tokens
 from discreet.privacy.bound import BoundedSum
@@ -327,9 +327,8 @@ def integer_prior(doc_topic_prior: float, n_topics: int) -> int:
     prior = max(1, round(doc_topic_prior * COUNT_UNIT))
     if prior * n_topics > _MOST_WEIGHT // 2:
         raise ParameterError(
-            Parameter("doc_topic_prior"),
-            f" must be at most {_MOST_WEIGHT // 2 // COUNT_UNIT // n_topics} for {n_topics} topics, "
-            f"but is {doc_topic_prior}.",
+            f"`doc_topic_prior` must be at most {_MOST_WEIGHT // 2 // COUNT_UNIT // n_topics} for {n_topics} topics, "
+            f"but is {doc_topic_prior}."
         )
     return prior
 

@@ -25,7 +25,7 @@ from discreet._base.validate import (
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
-from discreet.errors import DiscreetError, Parameter, PrivacyError
+from discreet.errors import DiscreetError, PrivacyError
 from discreet.lda.gibbs.state import MOST_TOPICS
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
@@ -141,12 +141,8 @@ class HybridGibbsLDA(PrivateTopicModel):
         given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]
         faults: list[DiscreetError] = []
         if len(given) == 2:
-            both = (
-                Parameter("epsilon"),
-                " (of the whole fit) or ",
-                Parameter("epsilon_noise"),
-            )
-            faults.append(PrivacyError("give either ", *both, " (of one table), not both."))
+            said = "give either `epsilon` (of the whole fit) or `epsilon_noise` (of one table), not both."
+            faults.append(PrivacyError(said))
         checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
         return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
 

@@ -27,7 +27,7 @@ from discreet._base.validate import (
     optional,
     whole,
 )
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
     TopicEstimator,
     check_prior,
@@ -261,9 +261,8 @@ class GibbsLDA(TopicEstimator):
         else:
             if len(self.topic_word_counts_) != len(alpha):
                 raise ParameterError(
-                    Parameter("n_topics"),
-                    f" is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
-                    "call fit to start over.",
+                    f"`n_topics` is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: call fit "
+                    "to start over."
                 )
             before = aligned((tokens.n_words, padded(len(alpha))), np.int32)
             before[:, : len(alpha)] = self.topic_word_counts_.T

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import Documents
 from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import random_halves, sweep_key
@@ -89,7 +89,7 @@ def read_tokens(documents: Documents) -> Tokens:
 def padded(n_topics: int) -> int:
     """Return the width of a table for ``n_topics`` topics: whole vectors of 16."""
     if not 1 <= n_topics <= MOST_TOPICS:
-        raise ParameterError(Parameter("n_topics"), f" must be from 1 to {MOST_TOPICS}, but is {n_topics}.")
+        raise ParameterError(f"`n_topics` must be from 1 to {MOST_TOPICS}, but is {n_topics}.")
     return -(-n_topics // _LANES) * _LANES
 
 

@@ -31,7 +31,7 @@ from scipy.special import psi
 
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import one_blas_thread, share_out
-from discreet.errors import ParameterError, Proposal, WeakForecastWarning
+from discreet.errors import ParameterError, WeakForecastWarning
 from discreet.lda.moments.estimates import Channel, Estimates, NoisyMoments, learnable, noise_variance
 from discreet.lda.moments.fit import LEAST_AGREEMENT, Source, agreement, fit_topics, fit_topics_with_vectors
 
@@ -163,9 +163,7 @@ def learn_topics(
     if known <= 1 and not beside and not allow_unlearnable:
         raise ParameterError(
             f"{what} let {known} topics through the noise: there is nothing to learn but how frequent words are. "
-            f"{advice} ",
-            Proposal("allow_unlearnable", True),
-            " fits all the same.",
+            f"{advice} `allow_unlearnable=True` fits all the same."
         )
     if warn and not beside and n_topics > known:
         warnings.warn(
