@@ -1,6 +1,7 @@
 """docs/research/figures.md: each row's figures, theirs and ours, against what was published and what a CSV holds."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pandas as pd
@@ -45,8 +46,8 @@ def first_words(model):
 
 
 def accountants(*names):
-    from discreet.privacy import epsilon_for
-
+    home = PAGE.parents[2] / "experiments" / "park2016"
+    epsilon_for = runpy.run_path(str(home / "accountants.py"))["epsilon_for"]
     settings = {"sampling_rate": 0.05, "n_rounds": 20}
     return [epsilon_for(1.24, 1e-4, accountant=name, **settings) for name in names]
 

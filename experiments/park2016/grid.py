@@ -23,13 +23,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
+from accountants import epsilon_for
 from run import DELTA, HERE, N_TOPICS, N_WORDS, PRIOR, RATE, RATES, dpsvi, load, rows_of, write
 from scipy.optimize import linear_sum_assignment
 
 from discreet.evaluate import completion_perplexity, unigram
 from discreet.lda import svi
 from discreet.lda.documents import read_documents
-from discreet.privacy import epsilon_for
 
 LENGTH = 500
 SIGMAS = (1.0, 1.1, 1.24, 1.5, 2.0)

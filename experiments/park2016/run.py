@@ -21,12 +21,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from accountants import epsilon_for, noise_multiplier_for
 from real_corpora import load
 
 from discreet import PrivateLDA, PrivateSVILDA
 from discreet.evaluate import coherence_npmi, completion_perplexity, unigram
 from discreet.lda import VariationalLDA
-from discreet.privacy import epsilon_for, noise_multiplier_for
 
 HERE = Path(__file__).resolve().parent
 DELTA, RATE, ROUNDS, N_TOPICS, N_WORDS = 1e-4, 0.05, 20, 50, 7702

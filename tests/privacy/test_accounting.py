@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from tests.naive import accounting as naive
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
-from discreet.privacy.accounting.planning import epsilon_for, moments_2016_epsilon, noise_multiplier_for
+from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 
+#: What the figures of Park et al. compare with: accountants of the experiment.
+OF_PARK = runpy.run_path(str(Path(__file__).parents[2] / "experiments" / "park2016" / "accountants.py"))
 PARK = {"sampling_rate": 0.05, "n_rounds": 20}
 LONG = {"sampling_rate": 0.01, "n_rounds": 1000}
 
@@ -30,11 +34,15 @@ LONG = {"sampling_rate": 0.01, "n_rounds": 1000}
     ],
 )
 def test_golden_numbers(noise, delta, run, accountant, expected, tolerance):
-    assert epsilon_for(noise, delta, accountant=accountant, **run) == pytest.approx(expected, abs=tolerance)
+    found = OF_PARK["epsilon_for"](noise, delta, accountant=accountant, **run)
+    assert found == pytest.approx(expected, abs=tolerance)
+    if accountant == "pld":
+        assert epsilon_for(noise, delta, **run) == found
 
 
 def test_strong_composition_needs_three_and_a_half_times_the_noise():
-    assert noise_multiplier_for(2.441, 1e-4, accountant="strong", **PARK) == pytest.approx(4.34, abs=0.01)
+    found = OF_PARK["noise_multiplier_for"](2.441, 1e-4, accountant="strong", **PARK)
+    assert found == pytest.approx(4.34, abs=0.01)
 
 
 def test_laplace_three_hundred_rounds():
@@ -91,6 +99,7 @@ def test_one_sampled_round_is_the_definition(noise):
 
 
 def test_moments_of_2016_are_the_definition():
+    moments_2016_epsilon = OF_PARK["moments_2016_epsilon"]
     for order in (1, 4, 9):
         one = moments_2016_epsilon(1.24, 1.0, 0.05, 1)
         assert one > 0
@@ -119,8 +128,8 @@ def test_prv_accountant_agrees():
 @pytest.mark.parametrize("accountant", ["pld", "rdp", "moments2016", "strong"])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_calibration_inverts(accountant, epsilon):
-    noise = noise_multiplier_for(epsilon, 1e-4, accountant=accountant, **PARK)
-    found = epsilon_for(noise, 1e-4, accountant=accountant, **PARK)
+    noise = OF_PARK["noise_multiplier_for"](epsilon, 1e-4, accountant=accountant, **PARK)
+    found = OF_PARK["epsilon_for"](noise, 1e-4, accountant=accountant, **PARK)
     assert found <= epsilon
     assert found > 0.999 * epsilon or accountant == "moments2016"  # whole orders make it jump
 
@@ -199,7 +208,6 @@ def test_tiny_budgets_stay_small_and_quick():
         (lambda: epsilon_for(-1.0, 1e-6), "noise_multiplier"),
         (lambda: epsilon_for(1.0, 1e-6, sampling_rate=0), "sampling_rate"),
         (lambda: epsilon_for(1.0, 1e-6, n_rounds=0), "n_rounds"),
-        (lambda: epsilon_for(1.0, 1e-6, accountant="magic"), '"pld", "rdp", "moments2016" or "strong"'),
         (lambda: noise_multiplier_for(0, 1e-6), "epsilon must be a positive number"),
         (lambda: noise_multiplier_for(np.nan, 1e-6), "epsilon"),
         (lambda: events.gaussian(0), "noise_multiplier"),

@@ -1,4 +1,4 @@
-"""Events: JSON there and back through a fixed list of kinds, words, parallel composition."""
+"""Events: JSON there and back through a fixed list of kinds, words."""
 
 import json
 import math
@@ -74,28 +74,6 @@ def test_unknown_events_are_refused():
     for event in (dp_accounting.UnsupportedDpEvent(), sampled, "gaussian"):
         with pytest.raises(PrivacyError):
             list(events.leaves(event))
-
-
-def test_parallel_composition_takes_the_worst():
-    worst = events.parallel([events.gaussian(3.0), events.gaussian(1.0), events.gaussian(2.0)])
-    assert worst == events.gaussian(1.0)
-    assert events.parallel([events.zcdp(0.1), events.zcdp(0.1)]) == events.zcdp(0.1)
-    with pytest.raises(PrivacyError, match="no single worst"):
-        events.parallel([events.gaussian(1.0), events.laplace(1.0)])
-    with pytest.raises(PrivacyError, match="at least one"):
-        events.parallel([])
-
-
-def test_parallel_composition_of_lists_of_gaussians():
-    four_of_six = events.composed(events.gaussian(6.0), 4)  # like one of 3
-    mild = events.with_delta(events.gaussian(4.0), 1e-7)
-    milder = events.with_delta(events.gaussian(5.0), 1e-9)
-    found = {leaf.event: leaf.times for leaf in events.leaves(events.parallel([mild, four_of_six, milder]))}
-    # Noise of the noisiest list, failure of the list that fails most: worse than each of them.
-    assert found == {events.gaussian(6.0): 4, events.FailureDpEvent(1e-7): 1}
-    assert events.parallel([events.laplace(0.5), events.laplace(1.0)]) == events.laplace(1.0)
-    with pytest.raises(PrivacyError, match="one by one"):
-        events.parallel([events.composed(events.laplace(0.5), 3), events.laplace(1.0)])
 
 
 @pytest.mark.parametrize(

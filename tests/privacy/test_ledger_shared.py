@@ -385,12 +385,6 @@ def test_a_nonce_is_kept_with_the_ledger_and_left_out_of_records(tmp_path):
     assert len({e.digest for e in ledger.entries}) == 2
     memory = Ledger(1, 1e-6)
     memory.reserve(release_of(0.3), "words")
-    told = memory.to_json()
-    assert told["entries"][0]["nonce"] == memory.entries[0].nonce
-    told["id"] = "0" * 32  # as another process reads it
-    del told["checksum"]
-    read = Ledger.from_json({**told, "checksum": ledger_file._checksum(told)})
-    assert read.entries[0].digest == memory.entries[0].digest
     for record in (ledger.to_json(), ledger.snapshot().to_json(), memory.snapshot().to_json()):
         assert all("nonce" not in entry for entry in record["entries"])
     for damaged in ("", "0" * 31, "g" * 32, 7, None, ["0" * 32]):

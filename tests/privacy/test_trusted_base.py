@@ -301,7 +301,6 @@ NAMED_ELSEWHERE = {
     "central/preview.py": {"epsilon"},
     "release/private_estimator.py": {"epsilon", "_entry"},
     # Records and private names of other types.
-    "corpus/corpus.py": {"_told"},
     "corpus/shards/sharded_corpus.py": {"**"},
     "federated/masks/masker.py": {"_terms"},
     "lda/documents.py": {"_words"},

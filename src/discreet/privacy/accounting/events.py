@@ -11,8 +11,7 @@ whether units are added, removed or replaced.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import attrs
@@ -30,16 +29,13 @@ __all__ = [
     "bounded_range",
     "composed",
     "discrete_laplace",
-    "failure_probability",
     "failures_of",
     "from_json",
     "gaussian",
-    "gaussian_precision",
     "in_words",
     "laplace",
     "leaves",
     "non_private",
-    "parallel",
     "poisson_sampled",
     "pure",
     "to_json",
@@ -177,57 +173,6 @@ def failures_of(event: Event) -> list[Event]:
     return [
         composed(leaf.event, leaf.times) for leaf in leaves(event) if isinstance(leaf.event, FailureDpEvent)
     ]
-
-
-def parallel(events: Sequence[Event]) -> Event:
-    """Return the cost of events on *disjoint* sets of units: the worst one, where that is clear.
-
-    Raises
-    ------
-    PrivacyError
-        Where the events are not all equal, or all made of Gaussian ones (and failure probabilities), or all
-        one Laplace event each: then no single one is the worst at every delta, and they must be booked one
-        after the other.
-    """
-    if not events:
-        raise PrivacyError("parallel composition needs at least one event.")
-    if all(event == events[0] for event in events):
-        return events[0]
-    laplaces = [event for event in events if type(event) is dp.LaplaceDpEvent]
-    if len(laplaces) == len(events):
-        return min(laplaces, key=_scale)
-    parts = [list(leaves(event)) for event in events]
-    gaussians = [[leaf for leaf in part if isinstance(leaf.event, dp.GaussianDpEvent)] for part in parts]
-    failures = [[leaf for leaf in part if isinstance(leaf.event, FailureDpEvent)] for part in parts]
-    if any(len(part) > len(g) + len(f) for part, g, f in zip(parts, gaussians, failures, strict=True)):
-        raise PrivacyError(
-            "parallel composition of different kinds of events has no single worst one; reserve them one by one."
-        )
-    worst = [*max(gaussians, key=gaussian_precision), *max(failures, key=failure_probability)]
-    made = [composed(leaf.event, leaf.times) for leaf in worst]
-    return made[0] if len(made) == 1 else dp.ComposedDpEvent(made)
-
-
-def gaussian_precision(found: Iterable[Leaf]) -> Fraction:
-    """Return the exact sum of 1 / noise_multiplier^2 over the Gaussian ones among ``found``."""
-    precision = Fraction(0)
-    for event, times in found:
-        if isinstance(event, dp.GaussianDpEvent):
-            precision += times / Fraction(event.noise_multiplier) ** 2
-    return precision
-
-
-def failure_probability(found: Iterable[Leaf]) -> Fraction:
-    """Return the exact sum of the failure probabilities among ``found``."""
-    failure = Fraction(0)
-    for event, times in found:
-        if isinstance(event, FailureDpEvent):
-            failure += times * Fraction(event.delta)
-    return failure
-
-
-def _scale(event: dp.LaplaceDpEvent) -> float:
-    return event.noise_multiplier
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:

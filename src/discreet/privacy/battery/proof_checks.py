@@ -119,17 +119,7 @@ _MILLION = 1_000_000
 
 
 class Pair(NamedTuple):
-    """Two neighbouring data sets.
-
-    Attributes
-    ----------
-    unit : str
-        What one has and the other has not, in words.
-    with_it, without_it : data
-        X and its neighbour.
-    persons, persons_without : array or None
-        Who wrote each document; None where that is not asked for.
-    """
+    """Two neighbouring data sets, what one has and the other has not, and who wrote each document where that counts."""
 
     unit: str
     with_it: Any
@@ -261,15 +251,7 @@ class Released(NamedTuple):
 
 
 class Run:
-    """What mechanisms were asked for during a fit.
-
-    Attributes
-    ----------
-    releases : list of Released
-        In their order.
-    n_besides : int
-        Arrays of noise that were drawn outside of mechanisms.
-    """
+    """What mechanisms released during a fit, in their order, and how many arrays of noise were drawn besides."""
 
     def __init__(self) -> None:
         self.releases: list[Released] = []

@@ -164,20 +164,9 @@ _WORDS = 24
 
 
 class Subject(NamedTuple):
-    """An estimator, and how to feed it.
+    """An estimator, cloned for every fit, and how to feed it: ``make(n_documents)[:-1]`` must be a neighbour.
 
-    Attributes
-    ----------
-    estimator : estimator
-        Unfitted; it is cloned for every fit.
-    make : callable
-        ``make(n_documents) -> X``; X[:-1] must be a neighbour of X.
-    released : tuple of str
-        Fitted attributes that are released.
-    takes_counts : bool
-        Whether X is a matrix of counts (rather than texts).
-    times : tuple of str
-        Fitted attributes that are vouched to be times, which no seed repeats: they are not compared.
+    ``released`` are fitted attributes that leave; ``times`` those that are vouched to be times, which are not compared.
     """
 
     estimator: Any

@@ -11,8 +11,7 @@ A new ledger can be read and written by its owner only; whoever shares one with 
 
 Where a ledger's bookings are: in one process, or in a file whose users take turns
 ==================================================================================
-A ledger has an identity, a random number, as long as it can be booked on. Whatever is made from its JSON in the same
-process has the same storage, so that one JSON cannot become two budgets there. A ledger file names its own path; a copy
+A ledger has an identity, a random number, as long as it can be booked on. A ledger file names its own path; a copy
 of it under another name is refused while the file that it names is there. And a process remembers under which path it
 opened a ledger: another path is taken for the same file, moved, only where the first is gone and no booking is missing;
 from then on nothing can be booked under the first.
@@ -312,9 +311,7 @@ def _checksum(content: dict[str, Any]) -> str:
     return blake2b(canonical.encode(), digest_size=16).hexdigest()
 
 
-_told: dict[str, "Storage"] = {}
 _homes: dict[str, "Storage"] = {}  # of ledger files: opened or booked on last in this process
-_one_at_a_time = threading.Lock()
 
 
 class NeverCopied:
@@ -406,48 +403,13 @@ class Storage:
                 )
         _homes[identity] = self
 
-    def tell(self) -> str:
-        """Return the identity for JSON, and remember that it was told."""
-        with _one_at_a_time:
-            _told[self.identity] = self
-        return self.identity
-
-
-def storage_of(identity: str, entries: tuple[Entry, ...], budget: Budget) -> Storage:
-    """Return the storage of JSON that was told before, or a new one.
-
-    Raises
-    ------
-    PrivacyError
-        Where this process knows of bookings that the JSON lacks.
-    """
-    with _one_at_a_time:
-        storage = _told.get(identity)
-        if storage is None:
-            storage = Storage(budget)
-            storage.identity, storage.entries = identity, entries
-            _told[identity] = storage
-        elif begins_with(entries, storage.entries):
-            storage.entries = entries
-        else:
-            raise PrivacyError(
-                "this is an older state of a ledger on which this process has booked since: it would spend the same "
-                "budget twice. Go on with that ledger, or with what its to_json() says now."
-            )
-        return storage
-
 
 def check_original(path: Path, fields: Fields) -> str:
     """Return the identity; ``PrivacyError`` where a file is no ledger to book on, or a copy of one that is there."""
     identity, named = fields.identity, fields.path
-    if identity is None:
+    if identity is None or named is None:
         raise PrivacyError(
             f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
-        )
-    if named is None:
-        raise PrivacyError(
-            f"{path} holds the JSON of a ledger that is kept in a process, not in a file: two such files would be "
-            "two budgets. Read it by Ledger.from_json, or make a ledger of your own."
         )
     original = Path(named)
     if original != path and _is_there(original, path, identity):

@@ -32,7 +32,7 @@ from discreet.errors import BudgetExceeded, Parameter, ParameterError, PrivacyEr
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.file import NeverCopied, Storage, check_original, storage_of
+from discreet.privacy.ledger.file import NeverCopied, Storage, check_original
 from discreet.privacy.ledger.filter import Budget, Standing, check_division, dearest
 from discreet.privacy.ledger.refusal import Asked, EventsAt, refusal
 from discreet.privacy.ledger.reservation import Entry, Reservation, begins_with, check_purpose
@@ -252,41 +252,6 @@ class Ledger(NeverCopied):
         reservations = [self._reservation(event, purpose) for event, purpose in parts]
         for reservation, entry in zip(reservations, self._book(parts, at_epsilon, then=then), strict=True):
             reservation.entry = entry
-        return reservations
-
-    def reserve_parallel(self, parts: Sequence["Event"], purpose: str) -> tuple[Reservation, ...]:
-        """Book events on *disjoint* sets of units, at the cost of the worst of them.
-
-        Every unit is in one set only, so adding or removing it changes one release, whose promise it has.
-
-        Parameters
-        ----------
-        parts : sequence of events
-            One for each set. You vouch that no unit is in two of them, and that a unit's set depends on that unit
-            alone (its year; not its place in the file). Under ``replace_one`` the replacement must stay in its set.
-        purpose : str
-            As for :meth:`reserve`.
-
-        Returns
-        -------
-        tuple of Reservation
-            One for each set, in the order of ``parts``.
-
-        Raises
-        ------
-        BudgetExceeded, PrivacyError
-            Where the worst does not fit; where none is clearly the worst (``events.parallel``). Nothing is booked.
-        """
-        from discreet.privacy.accounting import events
-
-        self._check_open()
-        check_purpose(purpose)
-        worst = events.parallel(parts)
-        reservations = tuple(
-            self._reservation(event, f"{purpose}, part {number} of {len(parts)}")
-            for number, event in enumerate(parts, 1)
-        )
-        self._book([(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")])
         return reservations
 
     def reserve_part(
@@ -593,38 +558,25 @@ class Ledger(NeverCopied):
     # ---- as JSON
 
     def to_json(self) -> dict[str, object]:
-        """Return the ledger as JSON values, with a schema version and a checksum.
-
-        That of an open ledger without a file can be opened again, by :meth:`from_json`; that of a closed ledger, a
-        rehearsal, or one that is kept in a file is a record.
-        """
-        entries = self.entries
-        open_here = not (self._closed or self._rehearses or self._storage.path)
-        return self._sealed(entries, self._storage.tell() if open_here else None)
+        """Return a record of the ledger as JSON values, with a schema version and a checksum."""
+        return self._sealed(self.entries)
 
     @classmethod
     def from_json(cls, value: object) -> "Ledger":
-        """Return the ledger that :meth:`to_json` wrote.
-
-        It is closed where that was a record. In one process all ledgers made from one ledger's JSON are one budget; two
-        processes that read the same JSON would not know of each other: keep such a ledger in a file.
+        """Return the ledger that :meth:`to_json` wrote: closed, for two that read one JSON would be two budgets.
 
         Raises
         ------
         PrivacyError
-            Where the schema is not known, the checksum does not fit, or anything else is off; where it is an older
-            state of a ledger that this process has booked on since; where it was read from a ledger's file, which must
-            be opened by its path. The checksum notices accidents and careless edits; it is no signature, and whoever
-            edits on purpose can renew it.
+            Where the schema is not known, the checksum does not fit, or anything else is off; where it was read from a
+            ledger's file, which must be opened by its path. The checksum notices accidents and careless edits; it is no
+            signature, and whoever edits on purpose can renew it.
         """
         fields = ledger_file.check(value)
         if fields.path is not None:
             raise PrivacyError("this is the content of a ledger file; use Ledger.open with the file's path.")
         ledger = cls._from_fields(fields)
-        if fields.identity is None:
-            ledger._closed = True
-        else:
-            ledger._storage = storage_of(fields.identity, ledger._storage.entries, ledger._budget)
+        ledger._closed = True
         return ledger
 
     @classmethod
@@ -642,4 +594,4 @@ class Ledger(NeverCopied):
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
         if self.path is not None:
             return Ledger.open, (str(self.path),)
-        return Ledger.from_json, (self.snapshot().to_json(),)
+        return Ledger.from_json, (self.to_json(),)

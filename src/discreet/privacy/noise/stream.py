@@ -106,26 +106,11 @@ class _Uncopied:
 
     __slots__ = ()
 
-    def _refuse(self) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
         raise PrivacyError(
             f"{kind_of(self)} cannot be copied or pickled, for its copy would repeat the same noise; "
             'call spawn("purpose") for another stream, or make a new one in the other process.'
         )
-
-    def __reduce__(self) -> NoReturn:
-        self._refuse()
-
-    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
-        self._refuse()
-
-    def __getstate__(self) -> NoReturn:
-        self._refuse()
-
-    def __copy__(self) -> NoReturn:
-        self._refuse()
-
-    def __deepcopy__(self, memo: dict[int, object], /) -> NoReturn:
-        self._refuse()
 
 
 class WordBlocks(_Uncopied):
