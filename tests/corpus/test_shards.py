@@ -17,7 +17,7 @@ from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
 from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.formats import records
-from discreet.corpus.shards import shard_file, spill
+from discreet.corpus.shards import spill
 from discreet.corpus.shards import spill as cut
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, ColumnChoice, WordOrigin
 
@@ -178,12 +178,10 @@ def twice(value):
         (lambda value: value["shards"][0].update(n_units=31), "shard 0 is not described"),
         (lambda value: value["shards"][0].update(n_entries=10**6), "shard 0 is not described"),
         (lambda value: value["shards"].pop(), "do not add up"),
-        (lambda value: swell(value, 2**40), "promises more documents"),
         (lambda value: swell(value, 2**62, 0, 1), "do not add up"),
         (lambda value: value.update(unit="village"), "damaged"),
         (lambda value: value["word_origin"].update(kind="public"), "named who says so"),
-        (lambda value: value.update(cut={"token_pattern": ["\\w+"]}), "damaged"),
-        (lambda value: value.update(cut={"Another Name": "x"}), "damaged"),
+        (lambda value: value.update(cut=["\\w+"]), "damaged"),
     ],
 )
 def test_a_manifest_that_was_changed_is_refused(folder, edit, message):
@@ -319,13 +317,12 @@ def test_a_shard_that_was_read_is_looked_at_again_for_another_manifest(folder):
     assert shard.read().counts.shape[0] == n
 
 
-def test_places_are_looked_at_each_time(folder, monkeypatch):
-    """Whoever writes twice within a tick of the clock leaves a file that looks verified."""
+def test_places_are_looked_at_each_time(folder):
+    """Also where whoever wrote twice within a tick of the clock."""
     shard = ShardedCorpus(folder).shards[1]
-    monkeypatch.setattr(shard_file, "_mark", lambda stat: (1,))
     shard.read()
     forge(folder, 1, FORGED["a row a little behind its beginning"])
-    with pytest.raises(CorpusError, match="something else than its manifest says"):
+    with pytest.raises(CorpusError, match="its digest is another"):
         shard.read()
 
 

@@ -69,7 +69,7 @@ class PrivateLDA(PrivateTopicModel):
         Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     n_rounds : int, optional
         Rounds of training; by default 4, and 40 without privacy.
-    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+    word_vectors : path, mapping, KeyedVectors, array or (words, array), optional
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
         :func:`discreet.corpus.match_vectors`). They add nothing to the cost, and wrong ones do little harm:

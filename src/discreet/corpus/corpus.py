@@ -31,7 +31,6 @@ from discreet.corpus.vocabulary import (
     UNKNOWN,
     WordList,
     WordOrigin,
-    check_words,
     given_words,
     listed_words,
     load_vocabulary,
@@ -42,10 +41,31 @@ if TYPE_CHECKING:
     from discreet.corpus.tokenizer import Tokenizer
 
 
-class _NoArray:
-    """Refuses to be an array, which NumPy and scikit-learn would make of one object."""
+class Documents:
+    """What a corpus is, in memory or in shards; no array, which NumPy and scikit-learn would make of one object."""
 
     __slots__ = ()  # a class with slots keeps no others only where its bases do
+    vocabulary: Any
+    word_origin: Any
+    n_documents: Any
+
+    @property
+    def words_are_public(self) -> bool:
+        """Whether somebody said that the list of words is the same whatever the texts say."""
+        return self.word_origin.is_public
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and words."""
+        return self.n_documents, self.n_words
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of the vocabulary."""
+        return len(self.vocabulary)
+
+    def __len__(self) -> int:
+        return self.n_documents
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse; scikit-learn's searches and estimators, which ask for an array first, end here."""
@@ -70,7 +90,7 @@ def _corpus_html(corpus: Corpus) -> str:
 
 
 @dataclass(slots=True, init=False, repr=False, eq=False)
-class Corpus(_NoArray):
+class Corpus(Documents):
     """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
 
     Parameters
@@ -147,7 +167,8 @@ class Corpus(_NoArray):
             raise CorpusError(
                 "the vocabulary must be a sequence of words, got one str; load_vocabulary reads a file."
             )
-        words = check_words(vocabulary, "vocabulary: word")
+        words, origin, _ = given_words(counts, vocabulary, words_are_public, "Corpus")
+        words = words or ()
         n_documents, n_words = canonical.shape
         if len(words) != n_words:
             raise CorpusError(
@@ -160,7 +181,7 @@ class Corpus(_NoArray):
             persons=check_persons(counts, persons, n_documents),
             labels=check_labels(counts, labels, n_documents),
             index=index_of(counts),
-            word_origin=given_words(counts, words, words_are_public, "Corpus").origin,
+            word_origin=origin,
             cut={},
             fields=(),
             n_skipped=0,
@@ -284,29 +305,14 @@ class Corpus(_NoArray):
         return "document" if self.persons is None else "person"
 
     @property
-    def words_are_public(self) -> bool:
-        """Whether somebody said that the list of words is the same whatever the texts say."""
-        return self.word_origin.is_public
-
-    @property
     def ledger(self) -> Any:
         """The ledger on which the choice of the columns is booked, where it is at hand."""
         return self.word_origin.ledger
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Documents and words."""
-        return self.n_documents, self.n_words
-
-    @property
     def n_documents(self) -> int:
         """Number of documents, empty ones too."""
         return int(self.counts.shape[0])
-
-    @property
-    def n_words(self) -> int:
-        """Number of words of the vocabulary."""
-        return int(self.counts.shape[1])
 
     @property
     def n_tokens(self) -> int:
@@ -317,9 +323,6 @@ class Corpus(_NoArray):
     def n_units(self) -> int:
         """Number of persons, or of documents where there are no persons."""
         return self.n_documents if self.persons is None else len(np.unique(self.persons))
-
-    def __len__(self) -> int:
-        return self.n_documents
 
     def __repr__(self) -> str:
         persons = "no persons" if self.persons is None else f"{self.n_units} persons"

@@ -162,12 +162,6 @@ def without_packing(name: str) -> str:
     return next((lower.removesuffix(ending) for ending in _PACKED_ENDINGS if lower.endswith(ending)), lower)
 
 
-def is_zip(path: PathLike) -> bool:
-    """Whether a file is a zip archive by its first bytes."""
-    with Path(path).open("rb") as raw:
-        return _kind_of(raw.read(_LONGEST_MAGIC)) == "zip"
-
-
 def _kind_of(head: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 

@@ -587,10 +587,13 @@ def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple
         if not isinstance(word, str):
             raise CorpusError(f"{where} {position}: expected a word (str), found {type(word).__name__}.")
         listed.append(word)
-    bad = [
-        i + first for i, word in enumerate(listed) if word.splitlines() != [word] or _SURROGATE.search(word)
-    ]
-    if bad:
+    joined = "\n".join(listed)
+    if not all(listed) or joined.splitlines() != listed or _SURROGATE.search(joined):
+        bad = [
+            i
+            for i, word in enumerate(listed, first)
+            if word.splitlines() != [word] or _SURROGATE.search(word)
+        ]
         raise CorpusError(
             f"{where} {first_few(bad)}: a word must not be empty, "
             "hold a line break or a lone surrogate; remove it."

@@ -5,8 +5,8 @@ they tell of it. A vocabulary that is handed in here is public, or was released.
 
 Files of them are text of word2vec (a first line with the numbers of words and dimensions), GloVe's text, where words
 may hold spaces, fastText's ``.vec``, and ``.npz`` with arrays ``words`` and ``vectors``. Text is read line by line.
-What a file is, is seen from its content. Nothing is unpickled. The binary format of word2vec is refused with the
-line of gensim that makes text of it.
+What else than ``.npz`` a file is, is seen from its content. Nothing is unpickled. The binary format of word2vec is
+refused with the line of gensim that makes text of it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import math
 import os
 import unicodedata
 import warnings
-import zipfile
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from itertools import chain
 from os import PathLike as _Path
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.arrays import listed_texts
+from discreet._base.arrays import is_frame, listed_texts
 from discreet._base.files import write_whole
 from discreet._base.validate import kind_of
-from discreet.corpus.files import PathLike, is_zip, open_source, unless_damaged
+from discreet.corpus.files import PathLike, open_source, unless_damaged
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
 
 MOST_DIMENSIONS = 4096
@@ -92,39 +92,32 @@ def _read_file(path: PathLike, table: _Table) -> int:
         Where it is no such file, or is damaged or cut short; names the line.
     """
     name = os.fspath(path)
-    if Path(path).is_file() and is_zip(path) and _holds_arrays(path):
+    if name.lower().endswith(".npz"):
         return _read_npz(path, name, table)
     with open_source(path) as source:
         first = source.raw.readline()
         if not first:
             raise CorpusError(f"{name} is empty; expected word vectors.")
         sizes = first.split()
-        if len(sizes) == 2 and all(size.isdigit() and len(size) < 12 for size in sizes):
-            n_rows, n_dimensions = int(sizes[0]), int(sizes[1])
-            _check_dimensions(n_dimensions, name)
-            lines = source.raw
-            second = lines.readline()
-            if second and not _is_text(second, n_dimensions):
-                raise CorpusError(
-                    f"{name} looks like the binary format of word2vec; gensim makes text of it: KeyedVectors."
-                    "load_word2vec_format(path, binary=True).save_word2vec_format(new_path)."
-                )
-            found = _read_lines([second], name, 2, n_dimensions, table)
-            found += _read_lines(lines, name, 3, n_dimensions, table)
-            if found != n_rows:
-                raise CorpusError(
-                    f"{name} promises {n_rows:,} vectors and holds {found:,}; copy or download it again."
-                )
-            return n_dimensions
-        n_dimensions = len(sizes) - 1
-        if n_dimensions < 2 or _numbers(sizes[1:]) is None:
+        headed = len(sizes) == 2 and all(size.isdigit() and len(size) < 12 for size in sizes)
+        n_dimensions = int(sizes[1]) if headed else len(sizes) - 1
+        if not headed and (n_dimensions < 2 or _numbers(sizes[1:]) is None):
             raise CorpusError(
                 f"{name}, line 1: expected a word and its numbers, or the numbers of words and dimensions; the formats "
                 "of word2vec (text), GloVe and fastText (.vec) are known, and .npz with words and vectors."
             )
         _check_dimensions(n_dimensions, name)
-        _read_lines([first], name, 1, n_dimensions, table)
-        _read_lines(source.raw, name, 2, n_dimensions, table)
+        start = source.raw.readline() if headed else first
+        if start and not _is_text(start, n_dimensions):
+            raise CorpusError(
+                f"{name} looks like the binary format of word2vec; gensim makes text of it: KeyedVectors."
+                "load_word2vec_format(path, binary=True).save_word2vec_format(new_path)."
+            )
+        found = _read_lines(chain([start], source.raw), name, 1 + headed, n_dimensions, table)
+        if headed and found != int(sizes[0]):
+            raise CorpusError(
+                f"{name} promises {int(sizes[0]):,} vectors and holds {found:,}; copy or download it again."
+            )
         return n_dimensions
 
 
@@ -180,16 +173,6 @@ def _decoded(word: bytes) -> str:
     return word.decode("utf-8", "replace")
 
 
-def _holds_arrays(path: PathLike) -> bool:
-    """Whether a zip archive is anything else than one text, which is unpacked like other texts."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except Exception:  # a damaged one: let its reader say so
-        return True
-    return len(names) != 1 or names[0].endswith(".npy")
-
-
 def _read_npz(path: PathLike, name: str, table: _Table) -> int:
     damaged = CorpusError(f"{name} is not an .npz with the arrays words and vectors, or is damaged.")
     with unless_damaged(damaged), Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -215,7 +198,7 @@ def _read_npz(path: PathLike, name: str, table: _Table) -> int:
 #: Vectors of a smaller share of the words are warned of.
 _FEW = 0.1
 _EXPECTED = (
-    "a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, (words, array), or an array of shape "
+    "a path, a mapping of words to vectors, gensim's KeyedVectors, (words, array), or an array of shape "
     f"(n_words, n_dimensions) with 1 to {MOST_DIMENSIONS} numbers for each word"
 )
 
@@ -268,11 +251,10 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
 
     Parameters
     ----------
-    source : path, mapping, KeyedVectors, frame, array, pair of words and array, or WordVectors
+    source : path, mapping, KeyedVectors, array, pair of words and array, or WordVectors
         A file (GloVe or word2vec text, word2vec binary, fastText ``.vec``, ``.npz`` with ``words`` and ``vectors``;
-        gzip too); a mapping of words to vectors; gensim's ``KeyedVectors`` or a model that holds them; a data frame
-        with one column (or a pandas index) of words and numbers otherwise; an array with one row for each of
-        ``words``, in their order; ``(words, array)``; or what was found before for the same words.
+        gzip too); a mapping of words to vectors; gensim's ``KeyedVectors`` or a model that holds them; an array with
+        one row for each of ``words``, in their order; ``(words, array)``; or what was found before for the same words.
     words : sequence of str
         The vocabulary, public or released.
 
@@ -364,8 +346,7 @@ def check_vectors(source: Any) -> None:
     if isinstance(source, WordVectors) or unnamed:
         raise ParameterError(
             Parameter("word_vectors"),
-            " must name their words where words are chosen from the texts: give a path, a mapping, a data frame or "
-            "(words, array).",
+            " must name their words where words are chosen from the texts: give a path, a mapping or (words, array).",
         )
     _read_object(source, _Table([]))
 
@@ -420,12 +401,15 @@ def _read_object(source: Any, table: _Table) -> tuple[str, int]:
         if not source:
             raise ParameterError("word_vectors is an empty mapping; give words and their vectors.")
         kind, words, array = "mapping", [str(word) for word in source], list(source.values())
-    elif isinstance(source, tuple | list | np.ndarray):
-        named = None if isinstance(source, np.ndarray) else _named(source)
+    elif is_frame(source):
+        raise ParameterError(
+            "word_vectors must not be a data frame: give its words and its numbers, (list(frame.index), "
+            "frame.to_numpy())."
+        )
+    else:
+        named = _named(source) if isinstance(source, tuple | list) else None
         array, words = named or (source, table.words)
         kind = "array"
-    else:
-        kind, (words, array) = "frame", _of_frame(source)
     matrix = _matrix(array)
     if len(matrix) != len(words):
         raise ParameterError(
@@ -458,36 +442,10 @@ def _named(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
     return None
 
 
-def _of_frame(source: Any) -> tuple[list[str], NDArray[Any]]:
-    """Return the words and vectors of a frame."""
-    import narwhals as nw
-
-    try:
-        frame: Any = nw.from_native(source, eager_only=True)
-    except TypeError:
-        raise ParameterError(f"word_vectors must be {_EXPECTED}, but is {kind_of(source)}.") from None
-    # By place, not by name: pandas numbers columns that nobody named.
-    columns = list(frame.iter_columns())
-    numeric = [column for column in columns if column.dtype.is_numeric()]
-    others = [column for column in columns if not column.dtype.is_numeric()]
-    index = getattr(source, "index", None)
-    if len(others) == 1:
-        words = others[0].to_list()
-    elif not others and index is not None and all(isinstance(word, str) for word in index):
-        words = list(index)
-    else:
-        raise ParameterError(
-            f"a frame of word vectors must have one column of words, but {len(others)} columns hold no numbers."
-        )
-    if not numeric:
-        raise ParameterError("a frame of word vectors must have columns of numbers, but has none.")
-    return [str(word) for word in words], np.column_stack([column.to_numpy() for column in numeric])
-
-
 def _matrix(array: Any) -> NDArray[Any]:
     try:
         matrix = np.asarray(array)
-    except (TypeError, ValueError):  # they may show what they could not convert
+    except Exception:  # it may show what could not be converted
         matrix = None
     if matrix is None:
         raise ParameterError(

@@ -143,7 +143,7 @@ def public_topics(
 
     Parameters
     ----------
-    vectors : path, mapping, KeyedVectors, frame, array, or pair of words and array
+    vectors : path, mapping, KeyedVectors, array, or pair of words and array
         Anything that ``PrivateLDA(word_vectors=...)`` takes.
     words : sequence of str
         The vocabulary.

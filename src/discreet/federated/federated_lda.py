@@ -70,7 +70,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
         much that the others' is enough. False only where the result stays with the server; not with ``word_vectors``,
         where questions to silos are made of sums.
-    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+    word_vectors : path, mapping, KeyedVectors, array or (words, array), optional
         "aggregate": *public* vectors of the words (see :func:`discreet.corpus.match_vectors`). In place of words and
         pairs, three questions about whole documents are then summed, one after the other, in four sums that cost
         together what the one does (:mod:`~discreet.federated.question_round`). They must not have been trained on the

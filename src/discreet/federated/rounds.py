@@ -84,7 +84,7 @@ def init_server(
         The public words, or their digest (:func:`vocabulary_digest`).
     seed : int
         Of the starting topics. Public.
-    word_vectors : path, mapping, KeyedVectors, frame, array, (words, array) or WordVectors, optional
+    word_vectors : path, mapping, KeyedVectors, array, (words, array) or WordVectors, optional
         "aggregate": public vectors of the words. Then three questions are asked, in four sums of six messages each
         (:mod:`~discreet.federated.question_round`). ``vocabulary`` must be the words themselves, unless this is an
         array with a row for each.

@@ -304,7 +304,7 @@ class LocalLDA(LocalTopics):
     refine : {"auto", True, False}, default "auto"
         Whether to pass over the reports again with the channel in the model. "auto": where noise is low
         (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
-    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+    word_vectors : path, mapping, KeyedVectors, array or (words, array), optional
         *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`): topics are expected to be made of
         words that mean something together. They are used where they know, far above chance, which words go together in
         the reports; elsewhere topics are those without them. They cost no privacy, and must not have been trained on

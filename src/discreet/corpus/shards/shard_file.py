@@ -3,9 +3,8 @@
 A shard is checked against its digest before a number of it is used. A file is read whole, not mapped: of a mapped file
 that somebody cuts short under a running fit the system makes a signal that ends the process, and its pages would count
 as memory of the fit. Numbers are stored in the smallest unsigned type that holds them. A digest is only as honest as
-whoever wrote the manifest, so what compiled code relies on is looked at after it: lengths, kinds of numbers, and where
-rows and words point, each time that a shard is read. The digest, and what needs a longer look, is verified again where
-the file's size, its times or its place on the disk changed, or the manifest says something else of it.
+whoever wrote the manifest, so the counts then pass the gate of all matrices, and what is said of them must be what the
+manifest says, each time that a shard is read.
 
 The manifest of a folder of shards
 ==================================
@@ -16,7 +15,6 @@ keeps to its line is checked when it is read.
 """
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,13 +30,12 @@ from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
 from discreet._base.files import write_whole
+from discreet.corpus.counting import canonical_counts
 from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.vocabulary import WordOrigin, check_words
 from discreet.errors import CorpusError
 
 _KINDS = (np.uint8, np.uint16, np.uint32)
-_LARGEST = 2**31 - 1
-_seen: dict[tuple[str, "ShardEntry", int, bool], tuple[int, ...]] = {}
 
 
 class Rows(NamedTuple):
@@ -47,6 +44,19 @@ class Rows(NamedTuple):
     counts: Csr
     persons: NDArray[np.int64] | None = None
     labels: NDArray[Any] | None = None
+
+    def take(self, chosen: Any) -> "Rows":
+        """Return some rows, in the order chosen."""
+        return Rows(*(None if part is None else part[chosen] for part in self))
+
+    @classmethod
+    def join(cls, parts: Sequence["Rows"]) -> "Rows":
+        """Return rows one after another; all parts have persons or labels, or none."""
+        if len(parts) == 1:
+            return parts[0]
+        counts, persons, labels = zip(*parts, strict=True)
+        said: list[Any] = [None if side[0] is None else np.concatenate(side) for side in (persons, labels)]
+        return cls(sp.vstack(counts, format="csr"), *said)
 
 
 class ShardEntry(NamedTuple):
@@ -60,6 +70,18 @@ class ShardEntry(NamedTuple):
     n_tokens: int
     first_person: int
     last_person: int
+
+    @classmethod
+    def of(cls, file: str, raw: bytes, rows: Rows) -> "ShardEntry":
+        """Say what a manifest says of a file that holds these rows."""
+        counts, persons = rows.counts, rows.persons
+        n = n_units = int(counts.shape[0])
+        first, last = 0, -1
+        if persons is not None:
+            first, last = int(persons[0]), int(persons[-1])
+            n_units = 1 + int(np.count_nonzero(persons[1:] != persons[:-1]))
+        n_tokens = int(counts.data.sum(dtype=np.int64))
+        return cls(file, sha256(raw).hexdigest(), n, n_units, len(counts.data), n_tokens, first, last)
 
 
 def shard_bytes(rows: Rows) -> bytes:
@@ -127,71 +149,48 @@ class Shard(NamedTuple):
             holds.
         """
         path = Path(self.folder, self.entry.file)
-        what = None
-        raw, mark = b"", ()
+        raw, what = b"", None
         try:
-            with path.open("rb") as file:
-                mark = _mark(os.fstat(file.fileno()))
-                raw = file.read()
+            raw = path.read_bytes()
         except OSError as error:
             what = error.strerror or type(error).__name__
         if what is not None:
             raise CorpusError(
                 f"shard {path} cannot be read: {what}; a shard must lie at this path on every machine that works on it."
             )
-        known = (str(path), self.entry, self.n_words, self.owned)
-        new = _seen.get(known) != mark
-        if new and sha256(raw).hexdigest() != self.entry.sha256:
+        if sha256(raw).hexdigest() != self.entry.sha256:
             raise CorpusError(
                 f"shard {path} is not the file that was written: its digest is another; write the folder anew."
             )
         rows = _parse(raw, self)
-        if rows is None or (new and not _holds(rows, self.entry)):
+        if rows is None:
             raise CorpusError(
                 f"shard {path} holds something else than its manifest says; write the folder anew."
             )
-        _seen[known] = mark
-        return rows
-
-
-def _mark(stat: os.stat_result) -> tuple[int, ...]:
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+        return rows if self.owned else rows._replace(persons=None)
 
 
 def _parse(raw: bytes, shard: Shard) -> Rows | None:
+    """Return the rows of a file, or None where they are not what its entry says."""
     from safetensors.numpy import load
 
     try:
         arrays = load(raw)
-        rows = _rows(arrays, shard.entry, shard.n_words)
-        if rows is None or not shard.owned:
-            return rows
-        persons = arrays["persons"]
-        good = persons.dtype == np.int64 and persons.shape == (shard.entry.n_documents,)
-        return rows._replace(persons=persons) if good else None
+        sizes, words, data = (arrays[name] for name in ("sizes", "words", "counts"))
+        if any(values.ndim != 1 or values.dtype.type not in _KINDS for values in (sizes, words, data)):
+            return None  # a negative number, or a sum that wraps, would point anywhere
+        ends = np.r_[0, np.cumsum(sizes, dtype=np.int64)]
+        counts = canonical_counts(sp.csr_matrix((data, words, ends), shape=(len(sizes), shard.n_words)))
+        labels = labels_of(arrays["labels"]) if "labels" in arrays else None
+        persons = arrays.get("persons")
+        rows = Rows(counts, persons, labels)
+        fitting = labels is None or len(labels) == len(sizes)
+        if persons is not None:
+            fitting &= persons.dtype == np.int64 and persons.shape == sizes.shape
+            fitting &= bool((persons[1:] >= persons[:-1]).all())
+        return rows if fitting and ShardEntry.of(shard.entry.file, raw, rows) == shard.entry else None
     except Exception:  # damage shows in many ways, and what is said of it may hold what was found
         return None
-
-
-def _rows(arrays: dict[str, NDArray[Any]], entry: ShardEntry, n_words: int) -> Rows | None:
-    """Return counts whose index arrays point inside their shape, or None: compiled code follows them blindly."""
-    sizes, words, data = (arrays[name] for name in ("sizes", "words", "counts"))
-    if any(values.ndim != 1 or values.dtype.type not in _KINDS for values in (sizes, words, data)):
-        return None  # a negative number, or a sum that wraps, would point anywhere
-    n, n_entries = entry.n_documents, entry.n_entries
-    if (len(sizes), len(words), len(data)) != (n, n_entries, n_entries):
-        return None
-    if int(sizes.sum(dtype=np.uint64)) != n_entries:  # 32 bits each, of fewer than 2^32 that fit in memory
-        return None
-    if n_entries and not (int(words.max()) < n_words and 1 <= int(data.min()) <= int(data.max()) <= _LARGEST):
-        return None
-    kind = np.int32 if max(n_entries, n_words) <= _LARGEST else np.int64
-    indptr = np.zeros(n + 1, kind)
-    np.cumsum(sizes, out=indptr[1:])
-    counts = sp.csr_matrix((n, n_words), dtype=np.int32)
-    counts.data, counts.indices, counts.indptr = data.astype(np.int32), words.astype(kind), indptr
-    labels = labels_of(arrays["labels"]) if "labels" in arrays else None
-    return Rows(counts, None, labels) if labels is None or len(labels) == n else None
 
 
 def labels_bytes(labels: NDArray[Any]) -> NDArray[np.uint8]:
@@ -214,35 +213,9 @@ def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
     return labels
 
 
-def _holds(rows: Rows, entry: ShardEntry) -> bool:
-    """Whether a shard is what its entry says, beyond its lengths: tokens, sorted words, and whose rows they are."""
-    counts, persons = rows.counts, rows.persons
-    n, entries = counts.shape[0], len(counts.indices)
-    if int(counts.data.sum(dtype=np.int64)) != entry.n_tokens:
-        return False
-    rises = np.diff(counts.indices) > 0
-    starts = counts.indptr[1:-1]
-    rises[starts[(starts > 0) & (starts < entries)] - 1] = True
-    if not rises.all():
-        return False
-    if persons is None:
-        return entry.n_units == n or entry.last_person >= entry.first_person
-    return (
-        n > 0
-        and bool((persons[1:] >= persons[:-1]).all())
-        and (int(persons[0]), int(persons[-1])) == (entry.first_person, entry.last_person)
-        and 1 + int(np.count_nonzero(persons[1:] != persons[:-1])) == entry.n_units
-    )
-
-
 VOCABULARY = "vocabulary.txt"
 SCHEMA = "discreet.shards/1"
 _FILE = re.compile(r"shard-[0-9]{5,9}\.safetensors")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-#: A line of the manifest takes some 250 bytes: millions of shards.
-_LARGEST_MANIFEST = 2**30
-_MOST_SETTINGS = 20
-_NAME = re.compile(r"[a-z_]{1,30}")
 _SIZES = ("n_documents", "n_units", "n_entries", "n_tokens")
 
 
@@ -319,7 +292,7 @@ def read_manifest(folder: Path) -> Manifest:
         unit not in ("document", "person")
         or not isinstance(shards, list)
         or value.get("n_words") != len(listed)
-        or not _is_cut(cut)
+        or not isinstance(cut, dict)
     ):
         raise CorpusError(f"{folder / MANIFEST} is damaged; write the folder anew.")
     entries = tuple(_entry(shard, number, folder) for number, shard in enumerate(shards))
@@ -328,68 +301,36 @@ def read_manifest(folder: Path) -> Manifest:
         raise CorpusError(
             f"{folder / MANIFEST}: its shards do not add up to its sizes; write the folder anew."
         )
-    _refuse_promises(folder, manifest)
     _refuse_spanning(folder, manifest)
     return manifest
 
 
 def _read(path: Path) -> bytes:
-    what, raw = "does not exist", b""
+    what = "does not exist"
     try:
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST_MANIFEST + 1)
-            what = "is too large" if len(raw) > _LARGEST_MANIFEST else None
+        return path.read_bytes()
     except FileNotFoundError:
         pass
     except OSError as error:
         what = f"cannot be read: {error.strerror or type(error).__name__}"
-    if what is not None:
-        raise CorpusError(
-            f"{path} {what}: expected a folder that write_shards wrote to its end (the manifest is written last)."
-        )
-    return raw
-
-
-def _is_cut(cut: Any) -> bool:
-    """Whether it can be what ``Tokenizer.settings()`` says; it goes on into releases."""
-    return (
-        isinstance(cut, dict)
-        and len(cut) <= _MOST_SETTINGS
-        and all(_NAME.fullmatch(name) for name in cut)
-        and all(
-            type(said) in (int, bool) or (type(said) is str and len(said) <= 1000) for said in cut.values()
-        )
+    raise CorpusError(
+        f"{path} {what}: expected a folder that write_shards wrote to its end (the manifest is written last)."
     )
 
 
 def _entry(shard: Any, number: int, folder: Path) -> ShardEntry:
-    names = ShardEntry._fields
     good = (
         isinstance(shard, dict)
-        and set(shard) == set(names)
-        and isinstance(shard["file"], str)
-        and isinstance(shard["sha256"], str)
+        and {name: type(value) for name, value in shard.items()} == ShardEntry.__annotations__
         and _FILE.fullmatch(shard["file"])
-        and _DIGEST.fullmatch(shard["sha256"])
-        and all(type(shard[name]) is int and -(2**63) <= shard[name] < 2**63 for name in names[2:])
-        and all(shard[name] >= 0 for name in _SIZES)
-        and shard["n_units"] <= shard["n_documents"]
-        and shard["n_entries"] <= shard["n_tokens"]
+        and 0 <= shard["n_units"] <= shard["n_documents"]
+        and 0 <= shard["n_entries"] <= shard["n_tokens"]
     )
     if not good:
         raise CorpusError(
             f"{folder / MANIFEST}: shard {number} is not described as a shard is; write the folder anew."
         )
     return ShardEntry(**shard)
-
-
-def _refuse_promises(folder: Path, manifest: Manifest) -> None:
-    """Refuse sizes beyond what the files hold, before memory is asked for: a document takes a byte, an entry two."""
-    held = sum(file.stat().st_size for file in folder.glob("shard-*.safetensors"))
-    if manifest.total("n_documents") + 2 * manifest.total("n_entries") > held:
-        raise CorpusError(
-            f"{folder / MANIFEST} promises more documents or counts than its shards hold; write the folder anew."
-        )
 
 
 def _refuse_spanning(folder: Path, manifest: Manifest) -> None:

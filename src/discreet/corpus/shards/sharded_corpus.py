@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
-from discreet.corpus.corpus import Corpus
+from discreet.corpus.corpus import Corpus, Documents
 from discreet.corpus.files import PathLike
-from discreet.corpus.shards.shard_file import Manifest, Shard, read_manifest
+from discreet.corpus.shards.shard_file import Manifest, Rows, Shard, read_manifest
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class ShardedCorpus:
+class ShardedCorpus(Documents):
     """A folder of shards that :func:`write_shards` wrote. As private as the text.
 
     Estimators that go through shards (see ``docs/scale.md``) read one after the other and keep none; others take
@@ -99,29 +98,14 @@ class ShardedCorpus:
         return self.manifest.origin
 
     @property
-    def words_are_public(self) -> bool:
-        """Whether somebody said that the list of words is the same whatever the texts say."""
-        return self.manifest.origin.is_public
-
-    @property
     def cut(self) -> Mapping[str, Any]:
         """How the texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known."""
         return self.manifest.cut
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Documents and words."""
-        return self.n_documents, self.n_words
-
-    @property
     def n_documents(self) -> int:
         """Number of documents, empty ones too."""
         return self.manifest.total("n_documents")
-
-    @property
-    def n_words(self) -> int:
-        """Number of words of the vocabulary."""
-        return len(self.manifest.words)
 
     @property
     def n_tokens(self) -> int:
@@ -133,46 +117,40 @@ class ShardedCorpus:
         """Number of persons, or of documents where there are no persons."""
         return self.manifest.total("n_units") if self.unit == "person" else self.n_documents
 
-    def __len__(self) -> int:
-        return self.n_documents
-
     def __repr__(self) -> str:
         persons = f"{self.n_units} persons" if self.unit == "person" else "no persons"
         sizes = f"{self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens, {persons}"
         return f"ShardedCorpus({sizes}, in {len(self.manifest.entries)} shards)"
 
     def __iter__(self) -> Iterator[Corpus]:
-        """Yield each shard as a corpus."""
-        for shard in self.shards:
-            rows = shard.read()
-            part = Corpus(rows.counts, self.vocabulary, rows.persons, rows.labels)
-            yield part.with_word_origin(self.word_origin).read_as(cut=self.cut)
+        """Give each shard as a corpus."""
+        return (self._corpus(shard.read()) for shard in self.shards)
+
+    def _rows(self) -> Rows:
+        return Rows.join([shard.read() for shard in self.shards])
 
     @property
     def counts(self) -> Csr:
         """All counts, in memory; documents in the order of the shards."""
-        parts = [shard.read().counts for shard in self.shards]
-        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
+        return self._rows().counts
 
     @property
     def persons(self) -> NDArray[np.int64] | None:
         """Whose document each row is, in memory, or None; ``unit`` says which, and reads nothing."""
-        if self.unit == "document":
-            return None
-        parts = [shard.read().persons for shard in self.shards]
-        return np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
+        return None if self.unit == "document" else self._rows().persons
 
     @property
     def labels(self) -> NDArray[Any] | None:
         """The label of each document, in memory, or None."""
-        parts = [shard.read().labels for shard in self.shards]
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known) if known and len(known) == len(parts) else None
+        return self._rows().labels
+
+    def _corpus(self, rows: Rows) -> Corpus:
+        part = Corpus(rows.counts, self.vocabulary, rows.persons, rows.labels)
+        return part.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
     def to_corpus(self) -> Corpus:
         """Return the same corpus in memory."""
-        corpus = Corpus(self.counts, self.vocabulary, self.persons, self.labels)
-        return corpus.with_word_origin(self.word_origin).read_as(cut=self.cut)
+        return self._corpus(self._rows())
 
     def without_persons(self) -> "ShardedCorpus":
         """Return the same documents, each for itself: nobody is known to have written several."""

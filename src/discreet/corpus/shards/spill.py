@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -115,12 +115,7 @@ class Spill:
             new = np.r_[False, (tags[1:] != tags[:-1]).any(1)]
             persons = first + np.cumsum(new)
             first = int(persons[-1]) + 1
-            counts: Csr = sp.vstack([rows.counts for _, rows in blocks], format="csr")
-            counts = counts[order]
-            labels = None
-            if blocks[0][1].labels is not None:
-                labels = np.concatenate([rows.labels for _, rows in blocks if rows.labels is not None])[order]
-            yield Rows(counts, persons, labels)
+            yield Rows.join([rows for _, rows in blocks]).take(order)._replace(persons=persons)
 
 
 def _blocks(
@@ -137,44 +132,38 @@ def _blocks(
         yield tags, Rows(counts, None, labels_of(labels) if len(labels) else None)
 
 
-class NewFolder:
-    """A folder that did not exist, or was empty, and is taken away again where what fills it fails."""
+@contextmanager
+def new_folder(folder: PathLike) -> Generator[Path]:
+    """Make a folder that did not exist, or was empty; where this block fails, nothing of it is left behind."""
+    path, made, what = Path(folder).absolute(), False, None
+    try:
+        made = not path.exists()
+        path.mkdir(mode=0o700, exist_ok=True)
+        if any(path.iterdir()):
+            what = "is not empty; name a new folder"
+    except OSError as error:
+        what = f"cannot be made: {error.strerror or type(error).__name__}; name a new folder"
+    if what is not None:
+        raise CorpusError(f"{path} {what}.")
+    try:
+        yield path
+        return
+    except OSError as error:  # a full disk
+        what = error.strerror or type(error).__name__
+    except BaseException:
+        _remove(path, made)
+        raise
+    _remove(path, made)
+    raise CorpusError(f"{path} cannot be written: {what}. Nothing is left behind.")
 
-    def __init__(self, folder: PathLike) -> None:
-        self.path = Path(folder).absolute()
-        what = None
-        try:
-            self._made = not self.path.exists()
-            self.path.mkdir(mode=0o700, exist_ok=True)
-            if any(self.path.iterdir()):
-                what = "is not empty; name a new folder"
-        except OSError as error:
-            what = f"cannot be made: {error.strerror or type(error).__name__}; name a new folder"
-        if what is not None:
-            raise CorpusError(f"{self.path} {what}.")
 
-    @contextmanager
-    def filling(self) -> Generator[None]:
-        """Leave nothing behind where this block fails; a full disk is one of our errors."""
-        what = None
-        try:
-            yield
-        except OSError as error:
-            what = error.strerror or type(error).__name__
-        except BaseException:
-            self._remove()
-            raise
-        if what is not None:
-            self._remove()
-            raise CorpusError(f"{self.path} cannot be written: {what}. Nothing is left behind.")
-
-    def _remove(self) -> None:
-        with suppress(OSError):
-            if self._made:
-                shutil.rmtree(self.path)
-            else:
-                for file in self.path.iterdir():
-                    file.unlink()
+def _remove(path: Path, made: bool) -> None:
+    with suppress(OSError):
+        if made:
+            shutil.rmtree(path)
+        else:
+            for file in path.iterdir():
+                file.unlink()
 
 
 class ShardCutter:
@@ -199,11 +188,11 @@ class ShardCutter:
         self._held.append(rows)
         self._n_held += rows.counts.shape[0]
         if self._n_held > self._size:
-            rows, start = join(self._held), 0
+            rows, start = Rows.join(self._held), 0
             while (end := self._end(rows, start)) is not None:
-                self._write(take(rows, slice(start, end)))
+                self._write(rows.take(slice(start, end)))
                 start = end
-            rest = take(rows, slice(start, None))
+            rest = rows.take(slice(start, None))
             self._held, self._n_held = [rest], rest.counts.shape[0]
 
     def _end(self, rows: Rows, start: int) -> int | None:
@@ -219,31 +208,10 @@ class ShardCutter:
     def finish(self) -> tuple[ShardEntry, ...]:
         """Write what is left and return all entries."""
         if self._n_held:
-            self._write(join(self._held))
+            self._write(Rows.join(self._held))
         return tuple(self._entries)
 
     def _write(self, rows: Rows) -> None:
-        raw, counts, persons = shard_bytes(rows), rows.counts, rows.persons
-        name = f"shard-{len(self._entries):05d}.safetensors"
+        raw, name = shard_bytes(rows), f"shard-{len(self._entries):05d}.safetensors"
         write_whole(raw, self._folder / name, "a shard", secret=True)
-        n = int(counts.shape[0])
-        n_units = n if persons is None else len(np.unique(persons))
-        first, last = (0, -1) if persons is None else (int(persons[0]), int(persons[-1]))
-        tokens = int(counts.data.sum(dtype=np.int64))
-        entry = ShardEntry(name, sha256(raw).hexdigest(), n, n_units, len(counts.data), tokens, first, last)
-        self._entries.append(entry)
-
-
-def join(parts: list[Rows]) -> Rows:
-    """Return rows one after another."""
-    if len(parts) == 1:
-        return parts[0]
-    persons = None if parts[0].persons is None else np.concatenate([part.persons for part in parts])  # type: ignore[misc]
-    labels = None if parts[0].labels is None else np.concatenate([part.labels for part in parts])  # type: ignore[misc]
-    return Rows(sp.vstack([part.counts for part in parts], format="csr"), persons, labels)
-
-
-def take(rows: Rows, chosen: Any) -> Rows:
-    """Return some rows, in the order chosen."""
-    persons = None if rows.persons is None else rows.persons[chosen]
-    return Rows(rows.counts[chosen], persons, None if rows.labels is None else rows.labels[chosen])
+        self._entries.append(ShardEntry.of(name, raw, rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from discreet.corpus.formats.tabular import holds_frames, read_frames
 from discreet.corpus.read import refuse_options
 from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.shards.spill import NewFolder, ShardCutter, Spill, take
+from discreet.corpus.shards.spill import ShardCutter, Spill, new_folder
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
     FROM_TEXT,
@@ -103,14 +104,12 @@ def write_shards(
         pieces = (
             _of_corpus(corpus) if isinstance(corpus, Corpus) else (shard.read() for shard in corpus.shards)
         )
-        new = NewFolder(folder)
-        with new.filling():
+        with new_folder(folder) as new:
             return _fill(pieces, corpus, new, owned, shard_documents, callback, corpus.n_documents)
     stream = _Stream(corpus, vocabulary, words_are_public)
     first = stream.start()
-    new = NewFolder(folder)
-    with new.filling():
-        pieces = (rows for rows, *_ in stream.pieces()) if not first else stream.routed(Spill(new.path))
+    with new_folder(folder) as new:
+        pieces = (rows for rows, *_ in stream.pieces()) if not first else stream.routed(Spill(new))
         return _fill(pieces, stream, new, first, shard_documents, callback, 0)
 
 
@@ -121,21 +120,20 @@ def restrict_shards(
     size = max(entry.n_documents for entry in corpus.manifest.entries)
     kept = (part.restrict(words) for part in corpus)
     pieces = (Rows(part.counts, part.persons, part.labels) for part in kept)
-    new = NewFolder(folder)
-    with new.filling():
+    with new_folder(folder) as new:
         return _fill(pieces, _Words(words, origin, corpus.cut), new, corpus.unit == "person", size, None, 0)
 
 
 def _fill(
     pieces: Iterable[Rows],
     corpus: Any,
-    new: NewFolder,
+    new: Path,
     owned: bool,
     size: int,
     callback: Callback | None,
     total: int,
 ) -> ShardedCorpus:
-    cutter, done = ShardCutter(new.path, size, owned), 0
+    cutter, done = ShardCutter(new, size, owned), 0
     for rows in pieces:
         cutter.add(rows)
         done += rows.counts.shape[0]
@@ -145,8 +143,8 @@ def _fill(
         raise CorpusError("there is nothing to write: expected at least one document.")
     unit = "person" if owned else "document"
     manifest = Manifest(corpus.vocabulary, corpus.word_origin, unit, entries, corpus.cut)
-    write_manifest(new.path, manifest)
-    return ShardedCorpus(new.path)
+    write_manifest(new, manifest)
+    return ShardedCorpus(new)
 
 
 def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
@@ -154,7 +152,7 @@ def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
     order = None if corpus.persons is None else np.argsort(corpus.persons, kind="stable")
     for start in range(0, corpus.n_documents, _PIECE):
         chosen = slice(start, start + _PIECE)
-        yield take(rows, chosen if order is None else order[chosen])
+        yield rows.take(chosen if order is None else order[chosen])
 
 
 class _Stream:
@@ -342,9 +340,8 @@ def read_into_shards(
         phrases=phrases,
     )
     read = read_frames if framed else reader_of(name).function("read")
-    new = NewFolder(folder)
-    with new.filling():
-        spill = Spill(new.path, person is not None)
+    with new_folder(folder) as new:
+        spill = Spill(new, person is not None)
         sink = _SpillingSink(spill)
         for path in files:
             fields = Fields(text, person, label)

@@ -169,7 +169,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     epsilon : float
         Of one report: pure, for any document replaced by any other. Up to 20; no default, for it is what clients are
         told.
-    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array)
+    word_vectors : path, mapping, KeyedVectors, array or (words, array)
         *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`); they must not have been trained on
         the private texts.
     shares : sequence of float, default (0.4, 0.1, 0.2, 0.3)
