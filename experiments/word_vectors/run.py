@@ -2,7 +2,8 @@
 
     python experiments/word_vectors/run.py measure results.csv     # hours on one thread for all
     python experiments/word_vectors/run.py wrong wrong.csv         # vectors that know nothing of the texts, or half
-    python experiments/word_vectors/run.py wrong wrong.csv --corpora pheme --kinds none random --seeds 12
+    python experiments/word_vectors/run.py wrong wrong.csv --corpora pheme --kinds none random --seeds 40
+    python experiments/word_vectors/run.py measure results.csv --corpora pheme tweetrumors --seeds 10
     python experiments/word_vectors/run.py tables results.csv      # Markdown
     python experiments/word_vectors/run.py picture results.csv     # perplexity.png
 
@@ -141,25 +142,29 @@ def wrong(path, corpora, epsilons, seeds, again, only):
     for corpus in corpora:
         split = load(corpus, 2000)
         right = match_vectors(VECTORS, split.vocabulary).vectors
-        rng = np.random.default_rng(5)
-        half = rng.random(len(right)) < 0.5
-        missing, mixed = right.copy(), right.copy()
-        missing[half] = np.nan
-        mixed[half] = right[rng.permutation(np.flatnonzero(half))]
-        kinds = {
-            "none": None,
-            "random": rng.normal(size=right.shape),
-            "shuffled": right[rng.permutation(len(right))],
-            "half missing": missing,
-            "half shuffled": mixed,
-        }
         lines = Lines(path, split, corpus, again=again)
         for epsilon in epsilons:
             for seed in range(seeds):
-                for kind, vectors in kinds.items():
+                for kind, vectors in wrong_vectors(right, seed).items():
                     if (not only or kind in only) and lines.wanted(epsilon, kind, seed):
                         lines.add(epsilon, kind, seed, fit(split, epsilon, seed, vectors).components_)
         print(corpus, "done", flush=True)
+
+
+def wrong_vectors(right, seed):
+    """Return vectors that know nothing of the texts, or half, others for each seed."""
+    rng = np.random.default_rng([5, seed])
+    half = rng.random(len(right)) < 0.5
+    missing, mixed = right.copy(), right.copy()
+    missing[half] = np.nan
+    mixed[half] = right[rng.permutation(np.flatnonzero(half))]
+    return {
+        "none": None,
+        "random": rng.normal(size=right.shape),
+        "shuffled": right[rng.permutation(len(right))],
+        "half missing": missing,
+        "half shuffled": mixed,
+    }
 
 
 def means(path):

@@ -11,10 +11,10 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 share of the count              .002
 share of the unigram            clip(.004 x, .002, .25)
 share of the moment             .04 x / (1 + x), where there are public word vectors
-share of the pairs of words     .3, less the moment's; .3 times min(1, 4 / x) beside
+share of the pairs of words     .3, less the moment's; .3 min(1, 2 / root(x)) beside
                                 vectors that are believed
-words of the pairs              clip(4.5 root(V K / x), 100, 1000), and at most V
-their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + x^2)
+words of the pairs              clip(4.5 root(V K / x), 100, 700), and at most V
+their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
 bound of its norm               x^(-.7) usual norms
@@ -47,8 +47,10 @@ _MOMENT = 0.04
 #: Of pairs of words; beside vectors they have as much up to this x.
 _PAIRS, _AS_WITHOUT_VECTORS = 0.3, 4
 #: Words whose pairs are counted, over the root of n mu, at least and at most. A start from vectors has all of the most.
-_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 1000
+_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 700
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
+#: Where x is so large, powers are midway between those of plentiful and of few units.
+_PLENTIFUL = 2
 #: Of x: the bound in usual norms.
 _BOUND_POWER = -0.7
 _LAST_STEP = 0.2
@@ -110,13 +112,13 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
     words = _WORDS * math.sqrt(n_words * n_topics / tiny)
-    exponent = (1 + 1 / (1 + x * x)) / 2
+    exponent = (1 + 1 / (1 + (x / _PLENTIFUL) ** 2)) / 2
     return Schedule(
         x=x,
         unigram_share=float(np.clip(_UNIGRAM * x, COUNT_SHARE, _MOST_UNIGRAM)),
         moment_share=_MOMENT * x / (1 + x),
         pairs_share=_PAIRS,
-        pairs_share_beside_vectors=_PAIRS / max(1.0, x / _AS_WITHOUT_VECTORS),
+        pairs_share_beside_vectors=_PAIRS / math.sqrt(max(1.0, x / _AS_WITHOUT_VECTORS)),
         n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
         start_words=min(n_words, int(np.clip(words, _FEWEST_WORDS, MOST_WORDS))),
         pairs_power=2 * WORD_POWER * exponent,
