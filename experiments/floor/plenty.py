@@ -1,8 +1,7 @@
 """Perplexity against epsilon: a grid of budgets, and where documents are plentiful for so many words and topics.
 
     python experiments/floor/plenty.py plenty.csv        # epsilons of a few x = words times topics / (n mu)
-    python experiments/floor/plenty.py grid.csv --grid --corpora kos pheme         # 30 epsilons
-    python experiments/floor/plenty.py grid.csv --grid --corpora reuters21578 --seeds 2
+    python experiments/floor/plenty.py grid.csv --grid --corpora kos pheme reuters21578 --seeds 2    # 30 epsilons
     python experiments/floor/plenty.py grid.csv --rises  # how far a mean lies above the best at a smaller epsilon
 
 A small x needs an epsilon far beyond what protects anybody, because that is how a corpus of these sizes shows what a

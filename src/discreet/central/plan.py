@@ -25,7 +25,7 @@ The usual norm is that of a unit of L different words, each once; how long texts
 So where units are few, nearly all of them are scaled to one norm and all are heard alike; where units are plentiful,
 scaling costs more than the noise that it saves, and nearly none is clipped. Vectors are believed by
 :func:`discreet.central.start.look`, the one threshold that a fit has: without it random vectors cost 2 to 7 % on kos
-and pheme, and with it 0 to 2 %.
+and pheme, and with it 0 to .6 %.
 
 Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step.
 
