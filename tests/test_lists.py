@@ -45,7 +45,7 @@ def test_the_first_entry_is_no_other_for_the_mark_before_it(tmp_path):
     """A group that nobody is in, a stop word that stays, a phrase that is not found, a token that admits nobody."""
     path = tmp_path / "list.txt"
     path.write_bytes(MARKED + b"north\r\nsouth\r\n")
-    assert by.shares_of(None, path, None, False, epsilon=1.0).groups == ["north", "south"]
+    assert by.InGroups(path).shares_of(None, epsilon=1.0).groups == ["north", "south"]
     assert Tokenizer(stop_words=path)("north south west") == ["west"]
     assert load_vocabulary(path) == ("north", "south")
     path.write_bytes(MARKED + b"north ward\r\n")

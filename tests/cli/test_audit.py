@@ -1,4 +1,4 @@
-"""`discreet audit`: what is caught, what is not, exit codes, recipes, and going on after a stop."""
+"""`discreet audit`: what is caught, what is not, exit codes, and going on after a stop."""
 
 import json
 import sys
@@ -47,6 +47,7 @@ def test_memorising_breaks_its_promise_and_indifference_does_not(here, capsys, o
     assert audit(*own, "own_trainers:memorise") == 3
     told = capsys.readouterr().out
     assert "BROKEN" in told
+    assert "x 3 targets" in told
     assert ("offline" in told) == bool(offline)
     assert audit(*own, "own_trainers:ignore") == 0
     assert "BROKEN" not in capsys.readouterr().out
@@ -83,16 +84,6 @@ def test_threads_and_a_kept_folder_change_nothing(here):
     assert others[2]["scores"] != first["scores"]
 
 
-def test_a_recipe_is_read_and_options_win(here, capsys):
-    (here / "recipe.toml").write_text(
-        'corpus = "letters.jsonl"\ntrainer = "own_trainers:memorise"\nshadows = 4\nseed = 2\nepsilon = 1\ntargets = 5\n'
-    )
-    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 3
-    assert "x 5 targets" in capsys.readouterr().out
-    assert run(["audit", "--recipe", "recipe.toml", "--quiet", "--epsilon", "50", "--set", "targets=2"]) == 0
-    assert "x 2 targets" in capsys.readouterr().out
-
-
 def test_file_of_scores_is_whole_and_for_its_person_only(here, monkeypatch):
     old = here / "a.json"
     old.touch()
@@ -122,13 +113,10 @@ def test_another_trainer_of_the_same_name_takes_no_model_of_the_old_one(here, mo
     assert first["scores"] != second["scores"]
 
 
-def test_online_wins_over_an_offline_recipe(here, capsys):
-    (here / "recipe.toml").write_text(
-        'corpus = "letters.jsonl"\ntrainer = "own_trainers:ignore"\nshadows = 4\nseed = 2\noffline = true\n'
-    )
-    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 0
+def test_an_offline_audit_says_so(here, capsys):
+    assert audit("--trainer", "own_trainers:ignore", "--set", "offline=true") == 0
     assert "offline" in capsys.readouterr().out
-    assert run(["audit", "--recipe", "recipe.toml", "--quiet", "--set", "offline=false"]) == 0
+    assert audit("--trainer", "own_trainers:ignore", "--set", "offline=false") == 0
     assert "online" in capsys.readouterr().out
 
 
@@ -148,28 +136,6 @@ def test_spread_reaches_the_attack(here):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("colour = 1", "but takes corpus"),
-        ("shadow = 8", "did you mean 'shadows'?"),
-        ("Epsilon = 8", "did you mean 'epsilon'?"),
-        (
-            "corpus = 'letters.jsonl'\nspread = 'wide'\ntrainer = 'gibbs'",
-            '--set spread= must be "own" or "shrunk"',
-        ),
-        ("shadows = 'many'", "wrong kind"),
-        ("seed = true", "wrong kind"),
-        ("= 1", "cannot be read"),
-        ("topics = 3", "needs a corpus"),
-    ],
-)
-def test_bad_recipes_are_refused(here, capsys, text, words):
-    (here / "recipe.toml").write_text(text)
-    assert run(["audit", "--recipe", "recipe.toml", "--quiet"]) == 2
-    assert words in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("more", "words"),
     [
         (["--trainer", "none"], "must be one of"),
@@ -180,12 +146,21 @@ def test_bad_recipes_are_refused(here, capsys, text, words):
         (["--epsilon", "nan"], "epsilon must be"),
         (["--epsilon", "1", "--delta", "1"], "delta must be"),
         (["--trainer", "gibbs", "--shadows", "3"], "--shadows must"),
+        (["--trainer", "gibbs", "--set", "spread=wide"], '--set spread= must be "own" or "shrunk"'),
+        (["--set", "targets=many"], "wrong kind"),
+        (["--set", "targets=true"], "wrong kind"),
+        (["--set", "target=1"], "'target' is none of them"),
         (["--trainer", "gibbs", "--json", "no/such/a.json"], "its folder does not exist"),
     ],
 )
 def test_refusals(here, capsys, more, words):
     assert audit(*more) == 2
     assert words in capsys.readouterr().err
+
+
+def test_an_audit_of_shadows_needs_a_corpus(here, capsys):
+    assert run("audit --trainer gibbs --topics 3".split()) == 2
+    assert "needs a corpus" in capsys.readouterr().err
 
 
 OF_CANARIES = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.cli.app import run
-from discreet.cli.commands.perturb import perturb as command
+from discreet.cli.commands.perturb import OneWord
 from discreet.cli.options import CUTTING
 from discreet.corpus import Tokenizer
 from discreet.local import BitChannel, LocalLDA, StreamingLocalLDA, read_reports
@@ -307,7 +307,7 @@ def test_no_word_of_a_text_is_several_of_the_vocabulary(folder, capsys, options)
 
 def test_one_word_of_a_text_moves_one_column():
     """However `discreet perturb` can cut: all texts of up to four of five words, each less one word."""
-    open_to_it = set(command.takes) & set(CUTTING)
+    open_to_it = set(OneWord.names) & set(CUTTING)
     ways = {
         "stop_words": {"stop_words": "english"},
         "languages": {"languages": "german"},

@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 
 from discreet._version import __version__
 from discreet.cli.files import after_interruption, close_ledgers, written_elsewhere
-from discreet.cli.options import READ
+from discreet.cli.options import READ, declared
 from discreet.errors import (
     CorpusWarning,
     DiscreetError,
@@ -94,31 +94,13 @@ class _Command(TyperCommand):
                     formatter.write_dl(records)
 
 
-#: Each command, in the order of the help, and the module that holds it: one that is run loads no other.
-_COMMANDS = {
-    "fit": "fit",
-    "check": "fit",
-    "report": "look",
-    "review": "review",
-    "topics": "look",
-    "compare": "look",
-    "transform": "transform",
-    "read": "read",
-    "budget": "budget",
-    "prevalence": "prevalence",
-    "perturb": "perturb",
-    "collect": "collect",
-    "ask": "ask",
-    "answer": "answer",
-    "choose-topics": "choose_topics",
-    "convert": "convert",
-    "vectors": "vectors",
-    "evaluate": "evaluate",
-    "audit": "audit",
-    "demo": "demo",
-    "warmup": "warmup",
-    "silo": "silo",
-}
+#: Each command, in the order of the help; one that is run loads no module of another.
+_COMMANDS = (
+    "fit", "check", "report", "review", "topics", "compare", "transform", "read", "budget", "prevalence", "perturb",
+    "collect", "ask", "answer", "choose-topics", "convert", "vectors", "evaluate", "audit", "demo", "warmup", "silo",
+)  # fmt: skip
+#: The module of a command, where it is not called so.
+_MODULES = {"check": "fit", "report": "look", "topics": "look", "compare": "look"}
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -140,11 +122,12 @@ def _application(*names: str) -> typer.Typer:
     )
     made.callback(help="Topic models of text that must stay private, with a proved guarantee.")(_options)
     for name in names:
-        module = import_module(f"discreet.cli.commands.{_COMMANDS[name]}")
+        called = name.replace("-", "_")
+        module = import_module(f"discreet.cli.commands.{_MODULES.get(name, called)}")
         if name == "silo":
             made.add_typer(module.app, name=name, short_help=module.app.info.help)
         else:
-            command = getattr(module, name.replace("-", "_"))
+            command = declared(getattr(module, called))
             # The whole first sentence, which would be cut otherwise.
             made.command(cls=_Command, short_help=str(command.__doc__).partition("\n")[0])(command)
     return made

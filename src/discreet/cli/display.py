@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -123,6 +123,19 @@ def print_guarantee(release: Release | NumbersRelease, say: Console) -> None:
         )
 
 
+def print_table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; a column whose name begins with > stands to the right."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        right = name.startswith(">")
+        table.add_column(
+            name.lstrip(">"), justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*map(escape, row))
+    out.print(table)
+
+
 def print_topics(
     release: Release, n_words: int, out: Console, *, by: Literal["probability", "lift"] = "probability"
 ) -> None:
@@ -156,15 +169,17 @@ def print_topics(
 def print_comparison(found: "Comparison", out: Console) -> None:
     """Print what two releases have in common, and what changed."""
     of_a, of_b = found.names()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in ("first", "second", "before", "after", "clear"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("topic", overflow="fold")
-    for pair in found.pairs:
-        shares = [f"{100 * share:.1f} %" if share is not None else "" for share in (pair.before, pair.after)]
-        clear = "yes" if pair.clear else ""
-        table.add_row(str(pair.first + 1), str(pair.second + 1), *shares, clear, escape(of_b[pair.second]))
-    out.print(table)
+    rows = [
+        [
+            str(pair.first + 1),
+            str(pair.second + 1),
+            *("" if share is None else f"{100 * share:.1f} %" for share in (pair.before, pair.after)),
+            "yes" if pair.clear else "",
+            of_b[pair.second],
+        ]
+        for pair in found.pairs
+    ]
+    print_table(out, (">first", ">second", ">before", ">after", ">clear", "topic"), rows)
     out.print()
     for sentence in found.in_words():
         out.print(sentence, markup=False)

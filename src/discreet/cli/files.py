@@ -8,10 +8,8 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import typer
 
 from discreet._base.files import write_whole
 from discreet._base.progress import Callback
@@ -27,16 +25,6 @@ if TYPE_CHECKING:
     from discreet.release import Release
     from discreet.release.numbers import NumbersRelease
 
-Workers = Annotated[
-    str | None,
-    typer.Option(
-        help="For a folder of shards: how many worker processes of this machine (extra: scale), or the address of a "
-        "Dask scheduler, tls://host:port."
-    ),
-]
-TlsFolder = Annotated[
-    Path | None, typer.Option("--tls", help="Folder with ca.pem, cert.pem and key.pem for a scheduler.")
-]
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -78,21 +66,6 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
     given = {called(name): value for name, value in options.items()}
     refuse_given(given, "shards hold counts with their words and persons; say it when they are written.")
     return ShardedCorpus(source), []
-
-
-def read_for(
-    release: "Release",
-    corpus: Path,
-    file_format: str | None,
-    **options: Any,
-) -> "Corpus":
-    """Read documents with the words of a release."""
-    from discreet.corpus import read_corpus
-
-    options["vocabulary"] = release.vocabulary
-    return read_corpus(
-        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
-    )
 
 
 def say_skipped(corpus: "Corpus", say: Any) -> None:

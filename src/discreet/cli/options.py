@@ -1,13 +1,23 @@
-"""Options that several sub-commands share, so that each has one name, one help text and one check.
+"""How a command is declared, and the options that several share.
+
+A command is a function: its signature says what it takes, and its docstring what that is. A line that begins with the
+name of an option, or of an argument in capitals, and a colon is its help; other names of the option, or what its value
+is called, stand behind the first. A line that begins with a title in brackets says which options stand under it in the
+help::
+
+    MODEL: Folder of a saved release.
+    --words -n: Words to show for each topic.
+    [The run] --seed --workers
+
+What several commands take is described once, in ``SHARED``. What goes together is a class, a :class:`Group`. A
+parameter called like a word of Python ends in ``_``: ``from_`` is ``--from``.
 
 A command has options of its own for what most people set. Everything else that a function of the library takes is given
 by its name there, NAME=VALUE: ``--read`` for :func:`~discreet.read_corpus` and the tokenizer, ``--set`` for what
-trains, ``--about`` for what card and report say. Names and checks are
-those of the function.
+trains, ``--about`` for what card and report say. Names and checks are those of the function.
 """
 
 import ast
-import copy
 import functools
 import inspect
 import os
@@ -15,10 +25,10 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -38,123 +48,154 @@ _DETAILS = ("title", "owner", "contact", "period", "other_spending")
 CUTTING = ("token_pattern", "lowercase", "stop_words", "languages", "ngram_range", "phrases", "keep_links")
 #: What ``--read`` names: of the file, and how texts are cut.
 READ = ("format", "encoding", "delimiter", "sheet", "skip_empty", "persons", "labels", *CUTTING)
-#: What a release leaves no choice of.
-NOT_OF_A_RELEASE = ("languages", "ngram_range", "keep_links", "lowercase")
+
+
+def all_but(*left_out: str) -> tuple[str, ...]:
+    """Return what ``--read`` names, less some."""
+    return tuple(name for name in READ if name not in left_out)
+
+
 #: Values that are text whatever they look like.
 _TEXTS = {"format", "encoding", "delimiter", "sheet", "token_pattern", "stop_words", "languages", *_DETAILS}
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved release.")]
-CorpusArgument = Annotated[
-    Path,
-    typer.Argument(metavar="CORPUS", help="File or folder that holds the documents; - for standard input."),
-]
-Text = Annotated[str | None, typer.Option(help="Field or column that holds the text; text by default.")]
-Person = Annotated[
-    str | None,
-    typer.Option(
-        help="Field that says whose document it is: each person is then protected, with all they wrote."
-    ),
-]
-Label = Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")]
-Read = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--read",
-        metavar="NAME=VALUE",
-        help=f"How the file is read and cut into words, as in read_corpus; repeat it. Names: {', '.join(READ)}.",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Any other parameter, by its name in Python; repeat it for others.",
-    ),
-]
-About = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--about",
-        metavar="NAME=VALUE",
-        help=f"What card and report say: {', '.join(_DETAILS)}; repeat it for others.",
-    ),
-]
-Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
-]
-SkipEmpty = Annotated[
-    bool,
-    typer.Option(
-        "--skip-empty", help="Leave out documents without text, or without a person where one is asked for."
-    ),
-]
-StopWords = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Public stop words: languages or files, separated by commas or repeated (english,names.txt); auto: "
-        "those of the languages of --read languages=, or English; none."
-    ),
-]
-Epsilon = Annotated[float, typer.Option(help="Total privacy loss: smaller is more private. Positive.")]
-Delta = Annotated[
-    float, typer.Option(help="What is allowed beyond exp(epsilon); well below 1 / number of units.")
-]
-UnitName = Annotated[
-    str | None,
-    typer.Option(
-        help="With --person: what one of them is called in ledger, card and report, such as patient. Public."
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),
-]
-WordVectorFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--word-vectors",
-        help="Public word vectors (GloVe, word2vec, fastText .vec, .npz); not made from these texts.",
-    ),
-]
-Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
-Vocabulary = Annotated[
-    Path | None,
-    typer.Option(help="List of words, one per line: those of the columns (counts), or the words to count."),
-]
-PublicWords = Annotated[
-    Path,
-    typer.Option("--vocabulary", help="The public words, one per line: the same file for all who take part."),
-]
-VocabularyIsPublic = Annotated[
-    bool,
-    typer.Option(
-        "--vocabulary-is-public",
-        help="The list of words was not made from these texts: all may be named. For raw text: only with --vocabulary.",
-    ),
-]
-NewFolder = Annotated[Path, typer.Option(help="New folder for the release.")]
-TopicCount = Annotated[int, typer.Option(min=1, help="Number of topics.")]
-ReportFile = Annotated[Path | None, typer.Option(help="Also write the HTML report here.")]
-PageFile = Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")]
+#: What options are that several commands take.
+SHARED = f"""
+MODEL: Folder of a saved release.
+CORPUS: File or folder that holds the documents; - for standard input.
+--text: Field or column that holds the text; text by default.
+--sheet: Sheet of a workbook; by default the one with the columns asked for.
+--skip-empty: Leave out documents without text, or without a person where one is asked for.
+--read NAME=VALUE: How the file is read and cut into words, as in read_corpus; repeat it. Names: {", ".join(READ)}.
+--person: Field that says whose document it is: each person is then protected, with all they wrote.
+--label: Field that holds a label (raw text).
+--vocabulary: List of words, one per line: those of the columns (counts), or the words to count.
+--vocabulary-is-public: The list of words was not made from these texts: all may be named. For raw text: only with
+    --vocabulary.
+--stop-words: Public stop words: languages or files, separated by commas or repeated (english,names.txt); auto: those of
+    the languages of --read languages=, or English; none.
+--word-vectors: Public word vectors (GloVe, word2vec, fastText .vec, .npz); not made from these texts.
+--epsilon: Total privacy loss: smaller is more private. Positive.
+--delta: What is allowed beyond exp(epsilon); well below 1 / number of units.
+--topics: Number of topics.
+--unit-name: With --person: what one of them is called in ledger, card and report, such as patient. Public.
+--groups: The public list of groups, one per line.
+--every: decade, year, quarter, month, week or day: groups are periods.
+--from: First day or month, such as 2024-01.
+--to: Last day or month, such as 2026-06.
+--private-groups: The names of groups are not public: choose them privately, too.
+--set NAME=VALUE: Any other parameter, by its name in Python; repeat it for others.
+--seed: Make the run reproducible. The result is then labelled: not for release.
+--workers: For a folder of shards: how many worker processes of this machine (extra: scale), or the address of a Dask
+    scheduler, tls://host:port.
+--tls: Folder with ca.pem, cert.pem and key.pem for a scheduler.
+--about NAME=VALUE: What card and report say: {", ".join(_DETAILS)}; repeat it for others.
+--out: New folder for the release.
+--report: Also write the HTML report here.
+--json: Print JSON instead of a table.
+--quiet -q: Show nothing but errors and what weakens a promise: no progress, no results, no forecasts.
+"""
+
+#: A number of things.
+Count = Annotated[int, {"min": 1}]
+CountOrNone = Annotated[int | None, {"min": 1}]
 
 
-def _hush(quiet: bool) -> bool:
-    """Leave out forecasts; what warns that a promise is void, or says less than is so, is told all the same."""
-    if quiet:
-        warnings.simplefilter("ignore", WeakForecastWarning)  # the command restores the filters when it ends
-    return quiet
+class Group:
+    """Options that go together: a command with a parameter of this kind takes each field of the dataclass."""
+
+    #: Fields that a command does not take.
+    without: ClassVar[tuple[str, ...]] = ()
 
 
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        callback=_hush,
-        help="Show nothing but errors and what weakens a promise: no progress, no results, no forecasts.",
-    ),
-]
+def options_of(
+    function: Callable[..., None], *shown: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Have a command take what a function takes; where some are named, others stand in no help, and may be missing."""
+
+    def mark(command: Callable[..., None]) -> Callable[..., None]:
+        command.__dict__["takes"] = (function, shown)
+        return command
+
+    return mark
+
+
+_HELP = re.compile(r"^(-[-\w= ]*\w|[A-Z]+(?:\.\.\.)?): (.+(?:\n {4}.+)*)\n?", re.MULTILINE)
+_PANEL = re.compile(r"^\[(.+)\] (.+)\n?", re.MULTILINE)
+
+
+def _said(text: str) -> dict[str, tuple[list[str], str]]:
+    """Return the names and the help of each option that a text describes, by its parameter."""
+    found = [(names.split(), " ".join(said.split())) for names, said in _HELP.findall(text)]
+    return {_parameter(names[0]): (names, said) for names, said in found}
+
+
+def _parameter(name: str) -> str:
+    return name.strip("-.").replace("-", "_").lower()
+
+
+def declared(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as Typer takes it."""
+    function, shown = command.__dict__.get("takes", (command, ()))
+    text = inspect.cleandoc(function.__doc__ or "")
+    said = _said(SHARED) | _said(text)
+    panels = {_parameter(name): title for title, names in _PANEL.findall(text) for name in names.split()}
+    groups: dict[str, type[Group]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_ONLY:  # what the command itself gives
+            continue
+        kind = parameter.annotation
+        if isinstance(kind, type) and issubclass(kind, Group):
+            groups[parameter.name] = kind
+            hints = get_type_hints(kind, include_extras=True)
+            own = [one for one in fields(kind) if one.init and one.name not in kind.without]  # pyright: ignore
+            taken = [
+                parameter.replace(name=one.name, default=one.default, annotation=hints[one.name])
+                for one in own
+            ]
+        else:
+            taken = [parameter]
+        parameters += [
+            _as_option(one, said[one.name.rstrip("_")], panels.get(one.name.rstrip("_")), shown)
+            for one in taken
+        ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        if given.get(
+            "quiet"
+        ):  # what warns that a promise is void, or says less than is so, is told all the same
+            warnings.simplefilter(
+                "ignore", WeakForecastWarning
+            )  # the command restores the filters when it ends
+        for name, kind in groups.items():
+            own = [one.name for one in fields(kind) if one.name in given]  # pyright: ignore
+            given[name] = kind(**{one: given.pop(one) for one in own})
+        command(**given)
+
+    run.__doc__ = _PANEL.sub("", _HELP.sub("", inspect.cleandoc(command.__doc__ or ""))).strip()
+    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _as_option(
+    parameter: inspect.Parameter, said: tuple[list[str], str], panel: str | None, shown: Sequence[str]
+) -> inspect.Parameter:
+    (names, text), kind = said, parameter.annotation
+    more: dict[str, Any] = {}
+    if get_origin(kind) is Annotated:
+        kind, more = get_args(kind)
+    if names[0].startswith("-"):
+        flags = [name for name in names if name.startswith("-")]
+        more = {"metavar": next((name for name in names if name not in flags), None), **more}
+        hides = bool(shown) and parameter.name not in shown
+        info = typer.Option(*flags, help=text, rich_help_panel=panel, hidden=hides, **more)
+        if hides and parameter.default is parameter.empty:
+            parameter = parameter.replace(default=None)
+    else:
+        info = typer.Argument(metavar=names[0] if names[0].endswith("...") else None, help=text, **more)
+    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
 
 
 def check_output_folder(folder: Path) -> None:
@@ -258,43 +299,6 @@ def _literal(value: str) -> Any:
     return found if isinstance(found, int | float | tuple) else value
 
 
-def in_panels(**panels: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Show options of a command in panels of its help: the name of each with ``_`` for blanks, and its parameters."""
-    panel_of = {name: title.replace("_", " ") for title, names in panels.items() for name in names}
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        parameters = [
-            each.replace(annotation=_in_panel(each.annotation, panel_of[name])) if name in panel_of else each
-            for name, each in signature.parameters.items()
-        ]
-
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            command(**given)
-
-        run.__dict__["__signature__"] = signature.replace(parameters=parameters)
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
-
-    return decorate
-
-
-def _in_panel(annotation: Any, title: str) -> Any:
-    (info,) = annotation.__metadata__
-    moved = copy.copy(info)
-    moved.rich_help_panel = title
-    return Annotated[annotation.__origin__, moved]
-
-
-def hidden(annotation: Any) -> Any:
-    """Return an option that is taken, and stands in no help."""
-    (info,) = annotation.__metadata__
-    other = copy.copy(info)
-    other.hidden = True
-    return Annotated[annotation.__origin__, other]
-
-
 def today() -> str:
     """Return the date of today."""
     return datetime.now(UTC).date().isoformat()
@@ -310,22 +314,30 @@ def with_details(release: Written, about: Sequence[str] | None, date: str | None
 
 
 @dataclass(frozen=True)
-class TextOptions:
+class Texts(Group):
     """What was said of the file and of its texts; None where nothing was said."""
 
     text: str | None = None
-    read: dict[str, Any] = field(default_factory=dict[str, Any])
+    sheet: str | None = None
+    skip_empty: bool = False
+    read: list[str] | None = None
+    #: What was said by name.
+    given: dict[str, Any] = field(default_factory=dict[str, Any], init=False)
 
-    @property
-    def stop_words(self) -> list[str] | None:
-        """Stop words that were named."""
-        return self.read.get("stop_words")
+    without: ClassVar = ("sheet", "skip_empty")
+    #: What ``--read`` names.
+    names: ClassVar[tuple[str, ...]] = READ
+
+    def __post_init__(self) -> None:
+        of_rows = {"sheet": self.sheet, "skip_empty": self.skip_empty}
+        named = named_values(self.read, self.names, "--read")
+        self.given.update(named | {name: value for name, value in of_rows.items() if value})
 
     def format_of(self, path: Path) -> str:
         """Return the format that was named, or the one that the file's name tells."""
         from discreet.corpus.formats.table import find_format
 
-        return self.read.get("format") or find_format(path)
+        return self.given.get("format") or find_format(path)
 
     def options(
         self, known: str, *, stop_words: str | None = "auto", release: "Release | None" = None
@@ -344,14 +356,14 @@ class TextOptions:
         from discreet.corpus import Tokenizer, tokenizer_like
         from discreet.corpus.formats.table import TEXT_FORMATS
 
-        cutting = {name: value for name, value in self.read.items() if name in CUTTING}
-        given = {name: value for name, value in self.read.items() if name not in (*CUTTING, "format")}
+        cutting = {name: value for name, value in self.given.items() if name in CUTTING}
+        given = {name: value for name, value in self.given.items() if name not in (*CUTTING, "format")}
         if self.text is not None:
             given["text"] = self.text
         if known in TEXT_FORMATS:
             runs = release is not None and "ngram_range" in release.configuration
-            if self.stop_words is not None:
-                cutting["stop_words"] = _several(self.stop_words)
+            if "stop_words" in cutting:
+                cutting["stop_words"] = _several(cutting["stop_words"])
             elif not runs:  # which depend on stop words, so that the release says which
                 cutting["stop_words"] = stop_words
             if release is not None:
@@ -362,50 +374,16 @@ class TextOptions:
         return given
 
 
-NOTHING_SAID = TextOptions()
+class Table(Texts):
+    """Of a command that people run over tables."""
+
+    without = ()
 
 
-def reads_texts(
-    *left_out: str, of_tables: bool = False
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command ``--text`` and ``--read`` in place of its parameter ``how``.
+class OfRelease(Table):
+    """Of texts that are read as those of a release were, which leaves less of a choice."""
 
-    Parameters
-    ----------
-    *left_out : str
-        What ``--read`` does not take here.
-    of_tables : bool, default False
-        Give it ``--sheet`` and ``--skip-empty``, too.
-    """
-    names = tuple(name for name in READ if name not in left_out)
-    of_rows = [("sheet", None, Sheet), ("skip_empty", False, SkipEmpty)] if of_tables else []
-    shown: list[tuple[str, Any, Any]] = [("text", None, Text), *of_rows, ("read", None, Read)]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        shared = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, default, annotation in shown
-        ]
-
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            text, read = given.pop("text"), named_values(given.pop("read"), names, "--read")
-            said = {name: given.pop(name) for name, _, _ in of_rows}
-            read |= {name: value for name, value in said.items() if value}
-            command(how=TextOptions(text, read), **given)
-
-        parameters = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, parameter in signature.parameters.items()
-            for each in (shared if name == "how" else [parameter])
-        ]
-        run.__dict__["__signature__"] = signature.replace(parameters=parameters)
-        run.__dict__["takes"] = names
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
-
-    return decorate
+    names = all_but("languages", "ngram_range", "keep_links", "lowercase")
 
 
 def _several(given: list[str]) -> Any:

@@ -1,41 +1,69 @@
 """Shares of topics in groups: which groups there are, what releases the shares, and how they are shown."""
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from discreet._base.files import read_list
+from discreet.cli.options import Group
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
     from discreet.central import TopicPrevalence
     from discreet.release.prevalence import PrevalenceRelease
 
-Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one per line.")]
-Every = Annotated[
-    str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")
-]
-Start = Annotated[str | None, typer.Option("--from", help="First day or month, such as 2024-01.")]
-End = Annotated[str | None, typer.Option("--to", help="Last day or month, such as 2026-06.")]
-PrivateGroups = Annotated[
-    bool,
-    typer.Option("--private-groups", help="The names of groups are not public: choose them privately, too."),
-]
 
+@dataclass(frozen=True)
+class InGroups(Group):
+    """Which groups there are."""
 
-def fields_of(by: str, groups: Path | None, every: str | None) -> tuple[str, ...]:
-    """Return the fields that ``--by`` names: one, or for a cross table those of the group and of the date."""
-    if groups is None or every is None:
-        return (by,)
-    fields = tuple(field.strip() for field in by.split(","))
-    if len(fields) != 2 or not all(fields):
-        raise ParameterError(
-            "--groups and --every make a cross table, which needs two fields: that of the group and that of the date, "
-            "--by ward,date."
+    groups: Path | None = None
+    every: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    private_groups: bool = False
+
+    def fields_of(self, by: str) -> tuple[str, ...]:
+        """Return the fields that ``--by`` names: one, or for a cross table those of the group and of the date."""
+        if self.groups is None or self.every is None:
+            return (by,)
+        fields = tuple(field.strip() for field in by.split(","))
+        if len(fields) != 2 or not all(fields):
+            raise ParameterError(
+                "--groups and --every make a cross table, which needs two fields: that of the group and that of the "
+                "date, --by ward,date."
+            )
+        return fields
+
+    def shares_of(self, release: Any, *, whole: bool = False, **settings: Any) -> "TopicPrevalence":
+        """Return what releases shares in these groups, its settings checked; ``whole``: all documents are one group."""
+        from discreet.central import TopicPrevalence
+        from discreet.central.prevalence.brought import ALL
+
+        public = self.groups is not None or self.every is not None
+        if whole and (public or self.private_groups):
+            raise ParameterError("groups need --by FIELD, which says in which of them each document is.")
+        if public and self.private_groups:
+            raise ParameterError(
+                "--private-groups chooses the names itself; leave --groups, --every, --from and --to out."
+            )
+        if not public and not self.private_groups and not whole:
+            raise ParameterError(
+                "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06, or both for a "
+                "cross table; or let their names be chosen: --private-groups."
+            )
+        shares = TopicPrevalence(
+            release,
+            [ALL] if whole else None if self.groups is None else read_list(self.groups, Parameter("groups")),
+            freq=self.every,
+            start=self.from_,
+            end=self.to,
+            group_selection="private" if self.private_groups else "public",
+            **settings,
         )
-    return fields
+        shares.planned_event()  # refuse settings before a large file is read
+        return shares
 
 
 def labels_of(
@@ -61,54 +89,6 @@ def labels_of(
     }
     given = {name: value for name, value in given.items() if value is not None}
     return documents.labels, read_corpus(corpus, known, **given).labels
-
-
-def shares_of(
-    release: Any,
-    groups: Path | None,
-    every: str | None,
-    private_groups: bool,
-    *,
-    whole: bool = False,
-    **settings: Any,
-) -> "TopicPrevalence":
-    """Return what releases shares in the groups that the options name, its settings checked.
-
-    Parameters
-    ----------
-    release : Release or None
-    groups : Path or None
-    every : str or None
-    private_groups : bool
-    whole : bool, default False
-        All documents are one group.
-    **settings
-        As for :class:`~discreet.TopicPrevalence`.
-    """
-    from discreet.central import TopicPrevalence
-    from discreet.central.prevalence.brought import ALL
-
-    public = groups is not None or every is not None
-    if whole and (public or private_groups):
-        raise ParameterError("groups need --by FIELD, which says in which of them each document is.")
-    if public and private_groups:
-        raise ParameterError(
-            "--private-groups chooses the names itself; leave --groups, --every, --from and --to out."
-        )
-    if not public and not private_groups and not whole:
-        raise ParameterError(
-            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06, or both for a cross "
-            "table; or let their names be chosen: --private-groups."
-        )
-    shares = TopicPrevalence(
-        release,
-        [ALL] if whole else None if groups is None else read_list(groups, Parameter("groups")),
-        freq=every,
-        group_selection="private" if private_groups else "public",
-        **settings,
-    )
-    shares.planned_event()  # refuse settings before a large file is read
-    return shares
 
 
 def check_field(corpus: Path, known: str, by: str) -> None:
@@ -141,38 +121,32 @@ def write_table(made: "PrevalenceRelease", path: Path) -> None:
 def show_shares(made: "PrevalenceRelease", say: Any) -> None:
     """Print what differs clearly, with intervals, or where nothing does, the largest shares."""
     import numpy as np
-    from rich.markup import escape
-    from rich.table import Table
+
+    from discreet.cli.display import print_table
 
     over_time, form = len(made.periods) > 1, "{:+.1f}"
-    if len(made.groups) == 1:
-        alone, form = made.shares(), "{:.1f}"
-        parts, chosen = (alone.share, alone.low, alone.high), np.argsort(-alone.share.ravel(), kind="stable")
-    else:
+    parts = chosen = None
+    if len(made.groups) > 1:
         found = made.growth() if over_time else made.against_rest()
-        parts, sure = (found.difference, found.low, found.high), np.flatnonzero(found.certain)
-        chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
+        sure = np.flatnonzero(found.certain)
         what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
         counted = f"{len(sure)} of {found.certain.size} are clear at 95 %" if len(sure) else _NOTHING
         say.print(f"Differences, {what} tested together: {counted}.", markup=False)
-        if not len(sure):
-            alone, form, over_time = made.shares(), "{:.1f}", False
-            parts, chosen = (
-                (alone.share, alone.low, alone.high),
-                np.argsort(-alone.share.ravel(), kind="stable"),
-            )
-    if len(chosen):
-        shown = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("group", "topic", "points", "95 % interval", "words")[over_time:]:
-            shown.add_column(
-                column, justify="left" if column in ("group", "words") else "right", overflow="fold"
-            )
-        for cell in chosen[:_MOST_SHOWN].tolist():
-            group, topic = divmod(cell, len(made.topics))
-            value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
-            cells = [made.groups[group], str(topic + 1), value, f"{low} to {high}", made.topics[topic]]
-            shown.add_row(*map(escape, cells[over_time:]))
-        say.print(shown)
+        if len(sure):
+            parts = (found.difference, found.low, found.high)
+            chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
+    if parts is None or chosen is None:
+        alone, form, over_time = made.shares(), "{:.1f}", False
+        parts, chosen = (alone.share, alone.low, alone.high), np.argsort(-alone.share.ravel(), kind="stable")
+    rows: list[tuple[str, ...]] = []
+    cells: list[int] = chosen[:_MOST_SHOWN].tolist()
+    for cell in cells:
+        group, topic = divmod(cell, len(made.topics))
+        value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
+        rows.append((made.groups[group], str(topic + 1), value, f"{low} to {high}", made.topics[topic]))
+    if rows:
+        columns = ("group", ">topic", ">points", ">95 % interval", "words")
+        print_table(say, columns[over_time:], [row[over_time:] for row in rows])
 
 
 def cost_of_topics(made: "PrevalenceRelease") -> str:

@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,51 +14,44 @@ from discreet.cli.commands.perturb import (
     say_spent,
     say_unreachable,
 )
-from discreet.cli.options import NOTHING_SAID, Quiet, TextOptions, check_output_file, reads_texts
+from discreet.cli.options import Texts, all_but, check_output_file
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
 #: Exit code where this is no document's question: no file was written, and that is no fault.
 NOTHING_TO_SEND = 4
 
 
-# As `discreet perturb`; an answer is private for the whole document, so that runs of words may count.
-@reads_texts("skip_empty", "lowercase", "persons", "labels")
+class _OfDocument(Texts):
+    """As of `discreet perturb`; an answer is private for the whole document, so that runs of words may count."""
+
+    names = all_but("skip_empty", "lowercase", "persons", "labels")
+
+
 def answer(
-    documents: Annotated[
-        Path, typer.Argument(help="File with documents of one writer, or folder of text files (.txt).")
-    ],
-    question: Annotated[Path, typer.Option(help="The question, as GET /question of a collector tells it.")],
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            help="Most that an answer may lose, for a whole document: a question for more is refused."
-        ),
-    ],
-    memory: Annotated[
-        Path,
-        typer.Option(help="File of this device that keeps answers: a document answers one question, once."),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of answers to write.")],
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Loss that each document may spend over all its reports; by default its first one's."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="Field that names each document; the name stays when the text is edited. Needed: but the text files "
-            "of a folder are named by their path in it."
-        ),
-    ] = None,
-    how: TextOptions = NOTHING_SAID,
-    quiet: Quiet = False,
+    documents: Path,
+    *,
+    question: Path,
+    epsilon: float,
+    memory: Path,
+    out: Path,
+    budget: float | None = None,
+    name: str | None = None,
+    how: _OfDocument,
+    quiet: bool = False,
 ) -> None:
     """Answer a published question about each document of DOCUMENTS whose turn it is. Exit code 4: nothing to send.
 
     Which question of a course is a document's own was decided by coins before the first one was looked at; --memory
     keeps that, and the answer. An answer is the number of one codeword, purely epsilon-private for the whole document.
+
+    DOCUMENTS: File with documents of one writer, or folder of text files (.txt).
+    --question: The question, as GET /question of a collector tells it.
+    --epsilon: Most that an answer may lose, for a whole document: a question for more is refused.
+    --memory: File of this device that keeps answers: a document answers one question, once.
+    --out -o: File of answers to write.
+    --budget: Loss that each document may spend over all its reports; by default its first one's.
+    --name: Field that names each document; the name stays when the text is edited. Needed: but the text files of a
+        folder are named by their path in it.
     """
     from discreet.cli.display import console
     from discreet.local import PublishedQuestion, ReportMemo, write_reports

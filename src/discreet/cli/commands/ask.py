@@ -1,11 +1,9 @@
 """`discreet ask`: the questions of a course about whole documents, and topics from their answers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from discreet.cli.options import Quiet, WordVectorFile
+from discreet.cli.options import Count
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -14,39 +12,30 @@ if TYPE_CHECKING:
 
 
 def ask(
-    course: Annotated[Path, typer.Argument(help="Folder of the course; made where there is none.")],
-    answers: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Answers to the open question: a store of `discreet collect` (file or URL), or a file of `discreet "
-            "answer`. Several may be given. Without them the open question is named."
-        ),
-    ] = None,
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="Begin a course about these public words, one per line.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Of one answer, for a whole document; up to 20. To begin a course.")
-    ] = None,
-    word_vectors: WordVectorFile = None,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topics. To begin a course.")] = 20,
-    shares: Annotated[
-        str, typer.Option(help="Of the clients, for each question. To begin a course.")
-    ] = "0.4,0.1,0.2,0.3",
-    allow_unlearnable: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unlearnable",
-            help="Go on even where the clients are too few to learn more than how frequent words are. To begin a "
-            "course, or later, with --answers; the course keeps it.",
-        ),
-    ] = False,
-    quiet: Quiet = False,
+    course: Path,
+    answers: list[str] | None = None,
+    vocabulary: Path | None = None,
+    epsilon: float | None = None,
+    word_vectors: Path | None = None,
+    topics: Count = 20,
+    shares: str = "0.4,0.1,0.2,0.3",
+    allow_unlearnable: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Ask about whole documents, one question after the other, and write topics at the end.
 
     COURSE gets the file of each question, to be published by `discreet collect --question`, and at last the release,
     in COURSE/topics. What is learned is post-processing of answers, each randomised by its writer.
+
+    COURSE: Folder of the course; made where there is none.
+    --answers: Answers to the open question: a store of `discreet collect` (file or URL), or a file of `discreet
+        answer`. Several may be given. Without them the open question is named.
+    --vocabulary: Begin a course about these public words, one per line.
+    --epsilon: Of one answer, for a whole document; up to 20. To begin a course.
+    --topics: Number of topics. To begin a course.
+    --shares: Of the clients, for each question. To begin a course.
+    --allow-unlearnable: Go on even where the clients are too few to learn more than how frequent words are. To begin a
+        course, or later, with --answers; the course keeps it.
     """
     from discreet.cli.display import console, print_guarantee, print_topics
     from discreet.corpus import load_vocabulary

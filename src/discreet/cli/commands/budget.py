@@ -3,43 +3,39 @@
 import dataclasses
 import json
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-
-from discreet.cli.options import Delta, Epsilon
 
 if TYPE_CHECKING:
     from discreet.central.vocabulary.methods import GaussianChoice
 
 
 def budget(
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-6,
-    unit: Annotated[str, typer.Option(help="What is protected: document or person.")] = "document",
-    unit_name: Annotated[
-        str | None, typer.Option(help="What one person is called, such as patient; as for fit.")
-    ] = None,
-    documents: Annotated[int | None, typer.Option(help="Documents (or persons) you expect.")] = None,
-    topics: Annotated[int | None, typer.Option(help="Topics you want.")] = None,
-    words: Annotated[int | None, typer.Option(help="Words of the vocabulary.")] = None,
-    words_a_document: Annotated[
-        float | None,
-        typer.Option(help="Different words that a document (or person) has, about; for a better forecast."),
-    ] = None,
-    vocabulary_is_public: Annotated[
-        bool, typer.Option("--vocabulary-is-public", help="No epsilon is needed to choose words.")
-    ] = False,
-    with_word_vectors: Annotated[
-        bool,
-        typer.Option(
-            "--with-word-vectors",
-            help="With public word vectors: what training adds to them.",
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    unit: str = "document",
+    unit_name: str | None = None,
+    documents: int | None = None,
+    topics: int | None = None,
+    words: int | None = None,
+    words_a_document: float | None = None,
+    vocabulary_is_public: bool = False,
+    with_word_vectors: bool = False,
+    json_: bool = False,
 ) -> None:
-    """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
+    """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned.
+
+    --unit: What is protected: document or person.
+    --unit-name: What one person is called, such as patient; as for fit.
+    --documents: Documents (or persons) you expect.
+    --topics: Topics you want.
+    --words: Words of the vocabulary.
+    --words-a-document: Different words that a document (or person) has, about; for a better forecast.
+    --vocabulary-is-public: No epsilon is needed to choose words.
+    --with-word-vectors: With public word vectors: what training adds to them.
+    --json: Print JSON instead of words.
+    """
     from discreet.central.forecast import beside_public_vectors, check_sizes, learnability
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
@@ -53,12 +49,7 @@ def budget(
     )
     method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit)
     explanation = explain_budget(
-        epsilon,
-        delta,
-        privacy_unit=unit,
-        unit_name=unit_name,
-        n_documents=documents,
-        **bookings,
+        epsilon, delta, privacy_unit=unit, unit_name=unit_name, n_documents=documents, **bookings
     )
     forecast = beside = None
     if enough and words is not None and topics is not None and documents is not None:
@@ -73,7 +64,7 @@ def budget(
         )
     if with_word_vectors and documents is not None:
         beside = beside_public_vectors(documents, explanation.mu, forecast)
-    if as_json:
+    if json_:
         told = dataclasses.asdict(explanation)
         told["forecast"] = None if forecast is None else dataclasses.asdict(forecast)
         told["public_vectors"] = beside

@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet.cli.commands.perturb import Per, make_channel
+from discreet.cli.options import CountOrNone
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
@@ -14,72 +13,48 @@ if TYPE_CHECKING:
 
 
 def collect(
-    store: Annotated[
-        str,
-        typer.Option(
-            help="SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database."
-        ),
-    ],
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="The public words, one a line, as the writers have them.")
-    ] = None,
-    question: Annotated[
-        Path | None,
-        typer.Option(
-            help="Publish this question about whole documents, from `discreet ask`, and take answers to it; in the "
-            "place of --vocabulary and channel."
-        ),
-    ] = None,
-    channel: Annotated[
-        str | None,
-        typer.Option(help="The writers' channel as 2^32 p,2^32 q[,limit], whole numbers; or give --epsilon."),
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss, as for perturb. Positive.")] = None,
-    per: Annotated[Per, typer.Option(help="What epsilon is the loss of, as for perturb.")] = Per.REPLACEMENT,
-    words: Annotated[int | None, typer.Option(min=1, help="Words of a document, as for perturb.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; only this machine reaches the default.")
-    ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
-    tokens: Annotated[
-        Path | None, typer.Option(help="File of tokens, one a line: who may send, any number of times.")
-    ] = None,
-    tickets: Annotated[
-        Path | None, typer.Option(help="File of one-time tickets, one a line: each admits one report.")
-    ] = None,
-    rate: Annotated[
-        float, typer.Option(min=0, help="Reports a second of one token or address at most; 0: no limit.")
-    ] = 10_000.0,
-    most_words: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Words of the vocabulary that no document has more of: reports with more ones than such a document "
-            "gives are refused.",
-        ),
-    ] = None,
-    keep_days: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Days after which, at the latest, a report is deleted and topics are made without it."
-        ),
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        typer.Option(help="Web page origin whose scripts may send reports, such as https://example.org."),
-    ] = None,
-    server_name: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Name that the service is reached by, such as collect.example.org; addresses always are good."
-        ),
-    ] = None,
+    *,
+    store: str,
+    vocabulary: Path | None = None,
+    question: Path | None = None,
+    channel: str | None = None,
+    epsilon: float | None = None,
+    per: Per = Per.REPLACEMENT,
+    words: CountOrNone = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, {"min": 0, "max": 65535}] = 8080,
+    tokens: Path | None = None,
+    tickets: Path | None = None,
+    rate: Annotated[float, {"min": 0}] = 10_000.0,
+    most_words: CountOrNone = None,
+    keep_days: CountOrNone = None,
+    origin: list[str] | None = None,
+    server_name: list[str] | None = None,
 ) -> None:
     """Take reports over HTTP, keep each exactly once, and show topics, or the question that is asked.
 
     A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics, /metrics and /healthz are
     for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
     Both files may be edited while the service runs.
+
+    --store: SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database.
+    --vocabulary: The public words, one a line, as the writers have them.
+    --question: Publish this question about whole documents, from `discreet ask`, and take answers to it; in the place
+        of --vocabulary and channel.
+    --channel: The writers' channel as 2^32 p,2^32 q[,limit], whole numbers; or give --epsilon.
+    --epsilon: Privacy loss, as for perturb. Positive.
+    --per: What epsilon is the loss of, as for perturb.
+    --words: Words of a document, as for perturb.
+    --host: Address to listen on; only this machine reaches the default.
+    --port: 0 takes a free one.
+    --tokens: File of tokens, one a line: who may send, any number of times.
+    --tickets: File of one-time tickets, one a line: each admits one report.
+    --rate: Reports a second of one token or address at most; 0: no limit.
+    --most-words: Words of the vocabulary that no document has more of: reports with more ones than such a document
+        gives are refused.
+    --keep-days: Days after which, at the latest, a report is deleted and topics are made without it.
+    --origin: Web page origin whose scripts may send reports, such as https://example.org.
+    --server-name: Name that the service is reached by, such as collect.example.org; addresses always are good.
     """
     from discreet.corpus import load_vocabulary
     from discreet.local.whole_document.questions import PublishedQuestion

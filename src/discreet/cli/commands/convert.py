@@ -2,25 +2,12 @@
 
 import filecmp
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import declare_public, load, say_skipped
-from discreet.cli.options import (
-    NOTHING_SAID,
-    Label,
-    Quiet,
-    TextOptions,
-    Vocabulary,
-    VocabularyIsPublic,
-    called,
-    check_output_file,
-    reads_texts,
-    refuse_given,
-)
+from discreet.cli.options import CountOrNone, Texts, all_but, called, check_output_file, refuse_given
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
@@ -31,33 +18,23 @@ if TYPE_CHECKING:
 SIDES = ("vocab", "persons", "labels", "origin")
 
 
-@reads_texts("format")
+class _OfConvert(Texts):
+    names = all_but("format")
+
+
 def convert(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="IN...", help="File or folder of any format that can be read; several for shards."
-        ),
-    ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write, or a new folder for shards.")],
-    source_format: Annotated[str | None, typer.Option("--from", help=f"{listed()}.")] = None,
-    target_format: Annotated[str | None, typer.Option("--to", help=f"{listed(WRITABLE_FORMATS)}.")] = None,
-    vocabulary: Vocabulary = None,
-    vocabulary_is_public: VocabularyIsPublic = False,
-    how: TextOptions = NOTHING_SAID,
-    person: Annotated[
-        str | None,
-        typer.Option("--person", help="Field that says whose document it is (raw text)."),
-    ] = None,
-    label: Label = None,
-    shard_documents: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Write a folder of shards with this many documents each; texts are streamed.",
-        ),
-    ] = None,
-    quiet: Quiet = False,
+    in_: list[Path],
+    out: Path,
+    *,
+    from_: str | None = None,
+    to: str | None = None,
+    vocabulary: Path | None = None,
+    vocabulary_is_public: bool = False,
+    how: _OfConvert,
+    person: str | None = None,
+    label: str | None = None,
+    shard_documents: CountOrNone = None,
+    quiet: bool = False,
 ) -> None:
     """Write the corpus IN as OUT, in another format.
 
@@ -66,56 +43,54 @@ def convert(
     that the words are public. What is written is as private as what was read.
 
     With --shard-documents, OUT is a folder of shards, for what is larger than memory; a person's documents share one.
+
+    IN...: File or folder of any format that can be read; several for shards.
+    OUT: File to write, or a new folder for shards.
+    --from: @READ.
+    --to: @WRITTEN.
+    --person: Field that says whose document it is (raw text).
+    --shard-documents: Write a folder of shards with this many documents each; texts are streamed.
     """
     from discreet.cli.display import console, progress
     from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
-    say = console(quiet=quiet)
-    source = sources[0]
-    known = source_format or find_format(source)
+    say, source = console(quiet=quiet), in_[0]
+    known = from_ or find_format(source)
     if shard_documents is None:
-        if len(sources) > 1:
+        if len(in_) > 1:
             raise CorpusError(
                 "several files can become one corpus only as shards: pass --shard-documents 100000."
             )
-        _check(source, out, target_format)
-    options: dict[str, Any] = {
-        "vocabulary": vocabulary,
-        "person": person,
-        "label": label,
-        **how.options(known, stop_words=None),
-    }
-
-    def declare(corpus: Any) -> Any:
-        if not vocabulary_is_public:
-            return corpus
-        return declare_public(corpus, "convert", listed=vocabulary is not None)
+        _check(source, out, to)
+    options: dict[str, Any] = {"vocabulary": vocabulary, "person": person, "label": label}
+    options |= how.options(known, stop_words=None)
 
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
             written: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
-            if known in TEXT_FORMATS:
-                written["words_are_public"] = vocabulary_is_public
-                shards = _stream_texts(sources, out, known, options, written)
-            else:
-                shards = _write_counts(sources, out, known, options, written, declare)
+            found = _as_shards(in_, out, known, options, public=vocabulary_is_public, **written)
         say.print(f"wrote {out}", markup=False)
-        say.print(repr(shards), markup=False)
-        if known in TEXT_FORMATS and how.stop_words is None:
-            say.print(
-                "No stop words were left out, nor does fit of shards: --read stop_words=english does it here.",
-                markup=False,
-            )
-        return
-    with progress(quiet=quiet) as callback:
-        corpus, beside = load(source, known, callback=callback, **options)
-    corpus = declare(corpus)
-    for file in beside:
-        say.print(f"used {file}", markup=False)
-    say_skipped(corpus, say)
-    files = _write(corpus, out, target_format)
-    say.print(f"wrote {', '.join(map(str, files))}", markup=False)
-    say.print(repr(corpus), markup=False)
+    else:
+        with progress(quiet=quiet) as callback:
+            corpus, beside = load(source, known, callback=callback, **options)
+        found = corpus
+        if vocabulary_is_public:
+            found = declare_public(corpus, "convert", listed=vocabulary is not None)
+        for file in beside:
+            say.print(f"used {file}", markup=False)
+        say_skipped(found, say)
+        say.print(f"wrote {', '.join(map(str, _write(found, out, to)))}", markup=False)
+    say.print(repr(found), markup=False)
+    if shard_documents is not None and known in TEXT_FORMATS and "stop_words" not in how.given:
+        say.print(
+            "No stop words were left out, nor does fit of shards: --read stop_words=english does it here.",
+            markup=False,
+        )
+
+
+convert.__doc__ = (
+    str(convert.__doc__).replace("@READ", listed()).replace("@WRITTEN", listed(WRITABLE_FORMATS))
+)
 
 
 def _check(source: Path, out: Path, target_format: str | None) -> None:
@@ -164,50 +139,32 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None) -> list[Path]
 
 
 #: Options that mean something where raw text is streamed.
-_STREAMED = (
-    "vocabulary",
-    "text",
-    "person",
-    "tokenizer",
-    "label",
-    "delimiter",
-    "encoding",
-    "skip_empty",
-)
+_STREAMED = {"vocabulary", "text", "person", "tokenizer", "label", "delimiter", "encoding", "skip_empty"}
 
 
-def _write_counts(
-    sources: Sequence[Path],
-    out: Path,
-    known: str,
-    options: Mapping[str, Any],
-    how: Mapping[str, Any],
-    declare: Callable[[Any], Any],
+def _as_shards(
+    sources: Sequence[Path], out: Path, known: str, options: Mapping[str, Any], *, public: bool, **how: Any
 ) -> "ShardedCorpus":
-    """Write a file of counts, or other shards, as shards, by way of memory; ``declare`` says that words are public."""
-    from discreet.corpus import ShardedCorpus, write_shards
+    """Write files of one format as one folder of shards: a stream of texts, or counts by way of memory."""
+    from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
+    from discreet.corpus.formats.table import TEXT_FORMATS
 
+    given = {name: value for name, value in options.items() if value is not None}
+    if known in TEXT_FORMATS:
+        wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
+        refuse_given(wrong, "cannot be used where raw text is written as shards.")
+        return _by_command(read_into_shards(sources, out, known, words_are_public=public, **how, **given))
     if len(sources) > 1:
         raise CorpusError(
             "several files can become one corpus only if they hold raw text; convert counts one by one."
         )
-    corpus = ShardedCorpus(sources[0]) if known == "shards" else load(sources[0], known, **options)[0]
-    return write_shards(declare(corpus), out, **how)
+    corpus: Any = ShardedCorpus(sources[0]) if known == "shards" else load(sources[0], known, **given)[0]
+    if public:
+        corpus = declare_public(corpus, "convert", listed="vocabulary" in given)
+    return write_shards(corpus, out, **how)
 
 
-def _stream_texts(
-    sources: Sequence[Path], out: Path, known: str, options: Mapping[str, Any], how: Mapping[str, Any]
-) -> "ShardedCorpus":
-    """Write files of raw text, all of one format, as one folder of shards; they are never held."""
-    from discreet.corpus import read_into_shards
-
-    given = {name: value for name, value in options.items() if value is not None}
-    wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
-    refuse_given(wrong, "cannot be used where raw text is written as shards.")
-    return _declared(read_into_shards(sources, out, known, **how, **given))
-
-
-def _declared(shards: "ShardedCorpus") -> "ShardedCorpus":
+def _by_command(shards: Any) -> "ShardedCorpus":
     """Name the command where it was the command that said that words are public."""
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.shards.shard_file import write_manifest

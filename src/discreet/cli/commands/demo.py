@@ -4,16 +4,8 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from discreet.cli.options import (
-    NewFolder,
-    Quiet,
-    check_output_file,
-    check_output_folder,
-)
+from discreet.cli.options import check_output_file, check_output_folder
 from discreet.errors import CorpusError
 
 #: Shorter paragraphs are salutations and headings.
@@ -21,12 +13,11 @@ SHORTEST_PARAGRAPH = 15
 TOKEN_PATTERN = r"[a-z]{3,}"
 
 
-def demo(
-    out: NewFolder = Path("model"),
-    report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("report.html"),
-    quiet: Quiet = False,
-) -> None:
-    """Train a private model of the paragraphs of all State of the Union addresses."""
+def demo(out: Path = Path("model"), report: Path = Path("report.html"), quiet: bool = False) -> None:
+    """Train a private model of the paragraphs of all State of the Union addresses.
+
+    --report: HTML report to write.
+    """
     from discreet.central import fit_topics
     from discreet.cli.display import console, hand_over, progress
 

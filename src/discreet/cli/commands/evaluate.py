@@ -3,27 +3,13 @@
 Without ``--epsilon`` every figure is an exact statistic of them; with it there is one, with noise, that may leave.
 """
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.files import check_release_file, ledger_for, name_of_unit, save_with_card
-from discreet.cli.options import (
-    NOT_OF_A_RELEASE,
-    NOTHING_SAID,
-    CorpusArgument,
-    Delta,
-    Label,
-    Model,
-    Person,
-    Quiet,
-    TextOptions,
-    WordVectorFile,
-    reads_texts,
-    refuse_given,
-)
+from discreet.cli.options import OfRelease, Texts, refuse_given
 from discreet.errors import CorpusError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
@@ -42,43 +28,35 @@ _PRIVATE = (
 )
 
 
-@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def evaluate(
-    model: Model,
-    corpus: CorpusArgument,
-    how: TextOptions = NOTHING_SAID,
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="The word of each column, one per line (counts).")
-    ] = None,
-    label: Label = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(
-            help="Public corpus in which coherence is counted; its texts are read like those of CORPUS."
-        ),
-    ] = None,
-    reference_is_public: Annotated[
-        bool, typer.Option("--reference-is-public", help="Say that the reference corpus is public.")
-    ] = False,
-    word_vectors: WordVectorFile = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Measure privately: one noisy figure with its interval, which may leave."),
-    ] = None,
-    delta: Delta = 1e-6,
-    person: Person = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="With --epsilon: file that keeps the budget, such as that of the topics."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Quiet = False,
+    model: Path,
+    corpus: Path,
+    *,
+    how: OfRelease,
+    vocabulary: Path | None = None,
+    label: str | None = None,
+    reference: Path | None = None,
+    reference_is_public: bool = False,
+    word_vectors: Path | None = None,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    person: str | None = None,
+    ledger: Path | None = None,
+    out: Path | None = None,
+    json_: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Measure a release on held-out documents: perplexity, diversity, coherence, labels.
 
     These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
     with noise, booked, for the report.
+
+    --vocabulary: The word of each column, one per line (counts).
+    --reference: Public corpus in which coherence is counted; its texts are read like those of CORPUS.
+    --reference-is-public: Say that the reference corpus is public.
+    --epsilon: Measure privately: one noisy figure with its interval, which may leave.
+    --ledger: With --epsilon: file that keeps the budget, such as that of the topics.
+    --out: With --epsilon: new file for the release: .json.
     """
     from discreet.cli.display import console, print_json, progress
     from discreet.release import Release
@@ -103,27 +81,13 @@ def evaluate(
     say = console(quiet=quiet)
     release = Release.load(model)
     with progress(quiet=quiet) as callback:
-        held_out = _read(
-            corpus,
-            how,
-            release,
-            vocabulary=vocabulary,
-            label=label,
-            person=person,
-            callback=callback,
-        )
+        of_counts = {"vocabulary": vocabulary, "label": label, "person": person}
+        held_out = _read(corpus, how, release, **of_counts, callback=callback)
         public = None
         if reference is not None:
-            public = _read(
-                reference,
-                _for_reference(how, reference),
-                release,
-                vocabulary=None,
-                callback=callback,
-            )
+            public = _read(reference, _for_reference(how, reference), release, callback=callback)
     if epsilon is not None:
-        book = (epsilon, delta, ledger)
-        _measure_privately(release, held_out, book, out, as_json, say)
+        _measure_privately(release, held_out, (epsilon, delta, ledger), out, json_, say)
         return
     answer = _measure(release, held_out)
     if word_vectors is not None:
@@ -132,19 +96,22 @@ def evaluate(
         answer["reference"] = _coherence(release, public, str(reference))
     if held_out.labels is not None:
         answer["labels"] = _labels(release, held_out)
-    if as_json:
+    if json_:
         print_json(answer)
     else:
         _show(answer)
     console().print(_PRIVATE)
 
 
-def _for_reference(how: TextOptions, reference: Path) -> TextOptions:
+def _for_reference(how: Texts, reference: Path) -> Texts:
     """Return how the reference is read: as the documents, where it holds texts."""
     from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
-    read = {name: value for name, value in how.read.items() if name != "format"}
-    return TextOptions(how.text, read) if find_format(reference) in TEXT_FORMATS else NOTHING_SAID
+    if find_format(reference) not in TEXT_FORMATS:
+        return Texts()
+    found = Texts(how.text)
+    found.given.update({name: value for name, value in how.given.items() if name != "format"})
+    return found
 
 
 def _measure_privately(
@@ -152,11 +119,12 @@ def _measure_privately(
     documents: "Corpus",
     budget: tuple[float, float, Path | None],
     out: Path | None,
-    as_json: bool,
+    json_: bool,
     say: "Console",
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
+    from discreet.cli.display import print_json
 
     epsilon, delta, ledger = budget
     unit = "document" if documents.persons is None else "person"
@@ -165,15 +133,22 @@ def _measure_privately(
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
         save_with_card(made, out)
-    if as_json:
+    if json_:
         low, high = made.interval()
-        figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}
-        figures |= {"perplexity": made.perplexity, "perplexity_interval": made.perplexity_interval()}
-        figures |= {
-            "unigram_perplexity": made.unigram_perplexity,
-            "unigram_interval": made.unigram_interval(),
-        }
-        typer.echo(json.dumps({"guarantee": made.guarantee, **figures, "n_units": made.n_units}, indent=1))
+        print_json(
+            {
+                "guarantee": made.guarantee,
+                "perplexity_ratio": made.perplexity_ratio,
+                "gain": made.gain,
+                "low": low,
+                "high": high,
+                "perplexity": made.perplexity,
+                "perplexity_interval": made.perplexity_interval(),
+                "unigram_perplexity": made.unigram_perplexity,
+                "unigram_interval": made.unigram_interval(),
+                "n_units": made.n_units,
+            }
+        )
     else:
         typer.echo(made.in_words())
     say.print(made.guarantee, markup=False)
@@ -181,17 +156,15 @@ def _measure_privately(
         say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}", markup=False)
 
 
-def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "Corpus":
+def _read(path: Path, how: Texts, release: "Release", **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._base.arrays import column_words
     from discreet.cli.files import load
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     known = how.format_of(path)
-    if known in TEXT_FORMATS:
-        words = options.pop("vocabulary")
-        if words is not None:
-            raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
+    if known in TEXT_FORMATS and options.get("vocabulary") is not None:
+        raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
     cutting = how.options(known, stop_words=_stop_words_for(release), release=release)
     documents, _ = load(path, known, **cutting, **options)
     if documents.vocabulary == column_words(documents.n_words):
@@ -297,61 +270,44 @@ def _labels(release: "Release", documents: "Corpus") -> dict[str, Any]:
     train, test = documents.restrict(release.vocabulary).split(0.5, random_state=_HALVES)
     assert train.labels is not None
     assert test.labels is not None
-    report = classification_report(
-        release.topic_word,
-        train,
-        train.labels,
-        test,
-        test.labels,
-        doc_topic_prior=_prior(release),
-        n_jobs=-1,
-    )
+    how: dict[str, Any] = {"doc_topic_prior": _prior(release), "n_jobs": -1}
+    report = classification_report(release.topic_word, train, train.labels, test, test.labels, **how)
     return {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
 
 
+#: What the table says of each figure: of one that belongs to a part of the answer, with what stands there.
+_LINES = {
+    "completion_perplexity": ("perplexity, half of a document given the other", ".1f", "lower"),
+    "unigram_of_release": ("  the release's word frequencies alone", ".1f", "to beat"),
+    "unigram_of_corpus": ("  this corpus' own word frequencies alone", ".1f", "to beat"),
+    "public_alone completion_perplexity": (
+        "  topics of {word_vectors} alone, without the texts",
+        ".1f",
+        "to beat",
+    ),
+    "transductive_perplexity": ("transductive perplexity, for papers only", ".1f", "lower"),
+    "diversity": ("diversity of top 25 words", ".3f", "higher"),
+    "reference coherence_npmi": ("coherence NPMI, top {top}, in {name}", ".3f", "higher"),
+    "reference coherence_umass": ("coherence UMass, top {top}, in {name}", ".1f", "higher"),
+    "labels accuracy": ("accuracy of labels ({n_labels}) from topics", ".3f", "higher"),
+    "labels baseline_accuracy": ("  always the most frequent label", ".3f", "to beat"),
+    "labels macro_f1": ("macro F1 of labels from topics", ".3f", "higher"),
+}
+
+
 def _show(answer: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from discreet.cli.display import console_of_results, print_table
 
-    from discreet.cli.display import console_of_results
-
-    out = console_of_results()
-    sizes = answer["corpus"]
+    out, sizes = console_of_results(), answer["corpus"]
     dropped = sizes["tokens_dropped"]
     out.print(
         f"{sizes['documents']} documents, {sizes['tokens']} tokens of the model's words; {dropped} tokens of "
         f"{sizes['words_unknown']} other words left out ({dropped / (dropped + sizes['tokens']):.1%})."
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("measure")
-    table.add_column("value", justify="right")
-    table.add_column("better")
-
-    def line(name: str, value: float, form: str, better: str) -> None:
-        table.add_row(escape(name), format(value, form), better)
-
-    line("perplexity, half of a document given the other", answer["completion_perplexity"], ".1f", "lower")
-    if "unigram_of_release" in answer:
-        line("  the release's word frequencies alone", answer["unigram_of_release"], ".1f", "to beat")
-    line("  this corpus' own word frequencies alone", answer["unigram_of_corpus"], ".1f", "to beat")
-    if "public_alone" in answer:
-        alone = answer["public_alone"]
-        line(
-            f"  topics of {alone['word_vectors']} alone, without the texts",
-            alone["completion_perplexity"],
-            ".1f",
-            "to beat",
-        )
-    line("transductive perplexity, for papers only", answer["transductive_perplexity"], ".1f", "lower")
-    line("diversity of top 25 words", answer["diversity"], ".3f", "higher")
-    if "reference" in answer:
-        public = answer["reference"]
-        where = f"top {public['top']}, in {public['name']}"
-        line(f"coherence NPMI, {where}", public["coherence_npmi"], ".3f", "higher")
-        line(f"coherence UMass, {where}", public["coherence_umass"], ".1f", "higher")
-    if "labels" in answer:
-        labels = answer["labels"]
-        line(f"accuracy of labels ({labels['n_labels']}) from topics", labels["accuracy"], ".3f", "higher")
-        line("  always the most frequent label", labels["baseline_accuracy"], ".3f", "to beat")
-        line("macro F1 of labels from topics", labels["macro_f1"], ".3f", "higher")
-    out.print(table)
+    rows: list[tuple[str, str, str]] = []
+    for key, (name, form, better) in _LINES.items():
+        *part, figure = key.split()
+        values = answer.get(part[0], {}) if part else answer
+        if figure in values:
+            rows.append((name.format(**values), format(values[figure], form), better))
+    print_table(out, ("measure", ">value", "better"), rows)

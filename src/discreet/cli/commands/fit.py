@@ -4,62 +4,34 @@ import inspect
 import math
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.files import (
-    TlsFolder,
-    Workers,
     check_release_file,
+    declare_public,
     engine_for,
+    load,
     open_ledger,
+    open_shards,
     save_with_card,
+    say_skipped,
     show_shards,
 )
 from discreet.cli.options import (
-    NOTHING_SAID,
     PRIVATE,
-    About,
-    CorpusArgument,
-    Delta,
-    Epsilon,
-    NewFolder,
-    Person,
-    Quiet,
-    ReportFile,
-    Seed,
-    Set,
-    StopWords,
-    TextOptions,
-    TopicCount,
-    UnitName,
-    Vocabulary,
-    VocabularyIsPublic,
-    WordVectorFile,
+    Count,
+    Table,
     check_output_file,
     check_output_folder,
-    hidden,
-    in_panels,
     named_values,
-    reads_texts,
+    options_of,
     today,
     with_details,
 )
-from discreet.cli.shares import (
-    End,
-    Every,
-    Groups,
-    PrivateGroups,
-    Start,
-    check_field,
-    fields_of,
-    labels_of,
-    shares_of,
-    show_shares,
-)
+from discreet.cli.shares import InGroups, check_field, labels_of, show_shares
 from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
 if TYPE_CHECKING:
@@ -78,80 +50,61 @@ _SAID = frozenset((
 ))  # fmt: skip
 
 
-@in_panels(
-    The_file_and_its_words=(
-        "sheet",
-        "skip_empty",
-        "read",
-        "vocabulary",
-        "vocabulary_is_public",
-        "stop_words",
-        "word_vectors",
-    ),
-    Shares_of_topics_in_groups=(
-        *("by", "shares", "by_share", "groups", "every", "start", "end", "private_groups"),
-    ),
-    The_run=("settings", "seed", "workers", "tls"),
-    Ledger_and_card=("budget", "unit_name", "about"),
-)
-@reads_texts(of_tables=True)
 def _fit(
     checks: bool,
-    corpus: CorpusArgument,
-    out: NewFolder,
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-6,
-    topics: TopicCount = 20,
-    person: Person = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="File that keeps the budget over several runs; made with this budget if absent."),
-    ] = None,
-    report: ReportFile = None,
-    quiet: Quiet = False,
-    how: TextOptions = NOTHING_SAID,
-    vocabulary: Vocabulary = None,
-    vocabulary_is_public: VocabularyIsPublic = False,
-    stop_words: StopWords = None,
-    word_vectors: WordVectorFile = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="Epsilon of a new --ledger, for several runs; by default this run's."),
-    ] = None,
-    unit_name: UnitName = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Also release the share of each topic in each group: the field that names the group."
-        ),
-    ] = None,
-    shares: Annotated[Path | None, typer.Option(help="New file for those shares: .json.")] = None,
-    by_share: Annotated[float, typer.Option(help="Share of epsilon spent on that.")] = 0.2,
-    groups: Groups = None,
-    every: Every = None,
-    start: Start = None,
-    end: End = None,
-    private_groups: PrivateGroups = False,
-    settings: Set = None,
-    seed: Seed = None,
-    workers: Workers = None,
-    tls: TlsFolder = None,
-    about: About = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask on a terminal before it spends.")
-    ] = False,
+    /,
+    corpus: Path,
+    out: Path,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    topics: Count = 20,
+    person: str | None = None,
+    ledger: Path | None = None,
+    report: Path | None = None,
+    quiet: bool = False,
+    how: Table,
+    vocabulary: Path | None = None,
+    vocabulary_is_public: bool = False,
+    stop_words: list[str] | None = None,
+    word_vectors: Path | None = None,
+    budget: float | None = None,
+    unit_name: str | None = None,
+    by: str | None = None,
+    shares: Path | None = None,
+    by_share: float = 0.2,
+    where: InGroups,
+    set_: list[str] | None = None,
+    seed: int | None = None,
+    workers: str | None = None,
+    tls: Path | None = None,
+    about: list[str] | None = None,
+    yes: bool = False,
 ) -> None:
+    """Fit, or only say what would come of it.
+
+    --ledger: File that keeps the budget over several runs; made with this budget if absent.
+    --budget: Epsilon of a new --ledger, for several runs; by default this run's.
+    --by: Also release the share of each topic in each group: the field that names the group.
+    --shares: New file for those shares: .json.
+    --by-share: Share of epsilon spent on that.
+    --yes -y: Do not ask on a terminal before it spends.
+
+    [The file and its words] --sheet --skip-empty --read --vocabulary --vocabulary-is-public --stop-words --word-vectors
+    [Shares of topics in groups] --by --shares --by-share --groups --every --from --to --private-groups
+    [The run] --set --seed --workers --tls
+    [Ledger and card] --budget --unit-name --about
+    """
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, console_of_results, hand_over, progress
-    from discreet.cli.files import load, open_shards
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vector_file
     from discreet.release.private_estimator import ledger_of_choices
 
     if stop_words is not None:
-        how = replace(how, read=how.read | {"stop_words": stop_words})
+        how.given["stop_words"] = stop_words
     say = console(quiet=quiet)
     if not checks:
         check_output_folder(out)
@@ -166,7 +119,7 @@ def _fit(
         "word_vectors": word_vectors,
         "random_state": seed,
         "n_jobs": -1,
-    } | named_values(settings, others, "--set")
+    } | named_values(set_, others, "--set")
     each_document = given["privacy_unit"] == "document"
     # What is out of range is refused before a large file is read, or a ledger made.
     estimators(**(given | {"privacy_unit": "document" if person is None else "person"}))
@@ -179,20 +132,10 @@ def _fit(
         if not 0 < by_share < 1:
             raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
         check_release_file(shares, option="--shares")
-        prevalence = shares_of(
-            None,
-            groups,
-            every,
-            private_groups,
-            epsilon=by_share * epsilon,
-            delta=delta,
-            privacy_unit="document" if person is None else "person",
-            start=start,
-            end=end,
-            random_state=seed,
-            n_jobs=given["n_jobs"],
-        )
-    elif any(value not in (None, False) for value in (by, shares, groups, every, start, end, private_groups)):
+        unit = "document" if person is None else "person"
+        promise: dict[str, Any] = {"epsilon": by_share * epsilon, "delta": delta, "privacy_unit": unit}
+        prevalence = where.shares_of(None, **promise, random_state=seed, n_jobs=given["n_jobs"])
+    elif any(value not in (None, False) for value in (by, shares, *vars(where).values())):
         raise ParameterError(
             "shares of topics in groups need both --by FIELD, which names the groups, and --shares FILE, a new file."
         )
@@ -204,7 +147,7 @@ def _fit(
     fields: tuple[str, ...] = ("",)
     if by is not None:
         check_field(corpus, known, by)
-        fields = fields_of(by, groups, every)
+        fields = where.fields_of(by)
     options: dict[str, Any] = {
         **how.options(known),
         "person": person,
@@ -215,8 +158,6 @@ def _fit(
     documents, beside = read(corpus, known, **options)
     documents = documents.without_persons() if each_document else documents
     if vocabulary_is_public:
-        from discreet.cli.files import declare_public
-
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     if documents.word_origin.kind == "numbered":  # budget would be spent on a choice of column numbers
         raise CorpusError(
@@ -275,15 +216,17 @@ def _fit(
         )
 
 
+@options_of(_fit)
 def fit(**given: Any) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published.
 
     Words are chosen privately, unless the list of words is public. Words and persons in files beside counts, as
     `discreet convert` writes them, are used. On a terminal it says what would come of it, and asks before it spends.
     """
-    _fit(checks=False, **given)
+    _fit(False, **given)
 
 
+@options_of(_fit, "corpus")
 def check(**given: Any) -> None:
     """Say what is in CORPUS, and what `discreet fit` with the same options would do: free, and for your eyes only.
 
@@ -291,22 +234,7 @@ def check(**given: Any) -> None:
     words tell, about how many words would be chosen, and whether the topics can be learned: exact, so as private as the
     texts, and marked so in each line. Nothing is booked or written.
     """
-    _fit(checks=True, **given)
-
-
-def _take_options() -> None:
-    """Give both commands the options of one function."""
-    signature = inspect.signature(_fit)
-    own = [one for name, one in signature.parameters.items() if name != "checks"]
-    fit.__dict__["__signature__"] = signature.replace(parameters=own)
-    kept = [one if one.name == "corpus" else one.replace(annotation=hidden(one.annotation)) for one in own]
-    kept = [one.replace(default=None) if one.name == "out" else one for one in kept]
-    check.__dict__["__signature__"] = signature.replace(parameters=kept)
-    for command, parameters in ((fit, own), (check, kept)):
-        command.__annotations__ = {one.name: one.annotation for one in parameters}
-
-
-_take_options()
+    _fit(True, **given)
 
 
 def _say_what_would_come(
@@ -340,12 +268,11 @@ def _say_what_comes(
     unit_name: str | None,
     vocabulary: Path | None,
     cut: Any,
-    how: TextOptions,
+    how: Table,
     say: Any,
 ) -> None:
     """Say whom the run protects, by which words, before it does anything."""
     from discreet.cli.commands.perturb import say_unreachable
-    from discreet.cli.files import say_skipped
     from discreet.corpus import Corpus
     from discreet.privacy.units import check_unit_name
 
@@ -360,7 +287,7 @@ def _say_what_comes(
     say.print(_promise(settings, () if read is None else read.fields, person, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if cut is not None and cut.stop_word_lists:
-        usual = "" if how.stop_words is not None else " (the default; --stop-words names other languages)"
+        usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
 
 

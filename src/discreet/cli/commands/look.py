@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from discreet.cli.options import Model, PageFile, Words, check_output_file
+from discreet.cli.options import Count, check_output_file
 from discreet.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -14,27 +14,21 @@ if TYPE_CHECKING:
 
 
 def report(
-    model: Annotated[
-        Path, typer.Argument(help="Folder of a saved release, or a file of shares in groups (.json).")
-    ],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
-    audit: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also show this audit (`discreet audit --json`). Such a page must not be published."
-        ),
-    ] = None,
-    fit: Annotated[
-        Path | None,
-        typer.Option(help="Also show how good the model is: what `discreet evaluate --epsilon` released."),
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option(help="For shares in groups: also write them as a table (.csv).")
-    ] = None,
+    model: Path,
+    out: Path = Path("report.html"),
+    audit: Path | None = None,
+    fit: Path | None = None,
+    table: Path | None = None,
 ) -> None:
     """Write a report that people can look at: one offline HTML file.
 
     It shows topics, or their shares in groups as `discreet prevalence` and `discreet fit --shares` write them.
+
+    MODEL: Folder of a saved release, or a file of shares in groups (.json).
+    --out: HTML file to write.
+    --audit: Also show this audit (`discreet audit --json`). Such a page must not be published.
+    --fit: Also show how good the model is: what `discreet evaluate --epsilon` released.
+    --table: For shares in groups: also write them as a table (.csv).
     """
     from discreet.release import Release
     from discreet.release.numbers import FitRelease
@@ -85,15 +79,12 @@ def _read(path: Path) -> "AuditReport":
         raise ReleaseError(f"{path} is not an audit: make one by `discreet audit --json`.") from None
 
 
-def topics(
-    model: Model,
-    words: Words = 10,
-    by: Annotated[
-        str, typer.Option(help="Order of the words: probability, or lift (words rare elsewhere move up).")
-    ] = "probability",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Print the topics of a release, and its guarantee."""
+def topics(model: Path, words: Count = 10, by: str = "probability", json_: bool = False) -> None:
+    """Print the topics of a release, and its guarantee.
+
+    --words -n: Words to show for each topic.
+    --by: Order of the words: probability, or lift (words rare elsewhere move up).
+    """
     from discreet.cli.display import console_of_results, print_json, print_topics
     from discreet.release import Release
 
@@ -101,9 +92,8 @@ def topics(
         raise ReleaseError(f"--by must be probability or lift, but is {by!r}.")
     order: Literal["probability", "lift"] = "lift" if by == "lift" else "probability"
     release = Release.load(model)
-    if as_json:
-        answer = {"guarantee": release.guarantee, "topics": release.top_words(words, by=order)}
-        print_json(answer)
+    if json_:
+        print_json({"guarantee": release.guarantee, "topics": release.top_words(words, by=order)})
         return
     out = console_of_results()
     print_topics(release, words, out, by=order)
@@ -111,14 +101,14 @@ def topics(
     out.print(release.guarantee, markup=False)
 
 
-def compare(
-    first: Annotated[Path, typer.Argument(help="Folder of a saved release, usually the earlier one.")],
-    second: Annotated[Path, typer.Argument(help="Folder of the other.")],
-    out: PageFile = None,
-) -> None:
+def compare(first: Path, second: Path, out: Path | None = None) -> None:
     """Match the topics of two releases; say what grew, what vanished, and what noise alone explains.
 
     Computed from the releases alone, so it costs no privacy.
+
+    FIRST: Folder of a saved release, usually the earlier one.
+    SECOND: Folder of the other.
+    --out: Also write a page to look at: .html.
     """
     from discreet.cli.display import console_of_results, print_comparison
     from discreet.release import Release

@@ -5,19 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from discreet.cli.options import (
-    NOTHING_SAID,
-    PublicWords,
-    Quiet,
-    Seed,
-    TextOptions,
-    check_output_file,
-    reads_texts,
-)
+from discreet.cli.options import CountOrNone, Texts, all_but, check_output_file
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -40,50 +30,49 @@ class Per(StrEnum):
     DOCUMENT = "document"
 
 
-# A document that is left out for what it says would tell something by its silence. And one word of a text must be one
-# word of the vocabulary: of a text's runs of two words, one word of it changes four, and a
-# token pattern that looks ahead finds such runs.
-@reads_texts("skip_empty", "ngram_range", "phrases", "token_pattern", "lowercase", "persons", "labels")
+class OneWord(Texts):
+    """Of texts of which one word must be one word of the vocabulary.
+
+    A document that is left out for what it says would tell something by its silence. And of a text's runs of two words,
+    one word of it changes four, and a token pattern that looks ahead finds such runs.
+    """
+
+    names = all_but(
+        *("skip_empty", "ngram_range", "phrases", "token_pattern", "lowercase", "persons", "labels")
+    )
+
+
 def perturb(
-    documents: Annotated[
-        Path, typer.Argument(help="File or folder with one or more documents of one writer.")
-    ],
-    vocabulary: PublicWords,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of reports to write.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy loss of what --per says. Positive.")],
-    per: Annotated[
-        Per, typer.Option(help="One word added or removed, one word replaced, or a whole document.")
-    ] = Per.REPLACEMENT,
-    words: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most words kept of a document (--per document), or words expected."),
-    ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(help="File of this device that keeps reports: the same document gets the same report."),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Loss that --memory lets each document spend, over all channels; by default its first report's."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="Field that names each document: a text that changes, or a collector that asks about "
-            "other words, then gets no second report. --memory needs it for several documents; in a folder of text "
-            "files each is named by its path in it."
-        ),
-    ] = None,
-    how: TextOptions = NOTHING_SAID,
-    seed: Seed = None,
-    quiet: Quiet = False,
+    documents: Path,
+    *,
+    vocabulary: Path,
+    out: Path,
+    epsilon: float,
+    per: Per = Per.REPLACEMENT,
+    words: CountOrNone = None,
+    memory: Path | None = None,
+    budget: float | None = None,
+    name: str | None = None,
+    how: OneWord,
+    seed: int | None = None,
+    quiet: bool = False,
 ) -> None:
     """Randomise each document of DOCUMENTS into a report that may leave this device.
 
     A report says of each public word whether the document has it, with coins that make every answer deniable. What
     the reports promise is printed: all four losses, because none says enough alone.
+
+    DOCUMENTS: File or folder with one or more documents of one writer.
+    --vocabulary: The public words, one per line: the same file for all who take part.
+    --out -o: File of reports to write.
+    --epsilon: Privacy loss of what --per says. Positive.
+    --per: One word added or removed, one word replaced, or a whole document.
+    --words: Most words kept of a document (--per document), or words expected.
+    --memory: File of this device that keeps reports: the same document gets the same report.
+    --budget: Loss that --memory lets each document spend, over all channels; by default its first report's.
+    --name: Field that names each document: a text that changes, or a collector that asks about other words, then gets
+        no second report. --memory needs it for several documents; in a folder of text files each is named by its path
+        in it.
     """
     from discreet.cli.display import SEEDED, console
     from discreet.corpus import load_vocabulary
@@ -143,7 +132,7 @@ def perturb(
 
 
 def read_documents(
-    documents: Path, known: Sequence[str], name: str | None, how: TextOptions
+    documents: Path, known: Sequence[str], name: str | None, how: Texts
 ) -> "tuple[Corpus, Any]":
     """Return the documents, counted by public words, and how their texts were cut (None: they are no texts).
 
@@ -235,7 +224,7 @@ def say_unreachable(
     )
 
 
-def name_field(documents: Path, name: str | None, how: TextOptions) -> str | None:
+def name_field(documents: Path, name: str | None, how: Texts) -> str | None:
     """Return the field of the documents' names: in a folder of texts each file has one, its path."""
     return "file" if name is None and how.format_of(documents) == "txt" else name
 

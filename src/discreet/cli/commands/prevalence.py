@@ -1,13 +1,9 @@
 """`discreet prevalence`: where and when the topics of a release stand in private documents."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import (
-    TlsFolder,
-    Workers,
     check_release_file,
     engine_for,
     ledger_for,
@@ -16,38 +12,8 @@ from discreet.cli.files import (
     save_with_card,
     show_shards,
 )
-from discreet.cli.options import (
-    NOT_OF_A_RELEASE,
-    NOTHING_SAID,
-    PRIVATE,
-    About,
-    CorpusArgument,
-    Delta,
-    PageFile,
-    Person,
-    Quiet,
-    Seed,
-    Set,
-    TextOptions,
-    named_values,
-    reads_texts,
-    today,
-    with_details,
-)
-from discreet.cli.shares import (
-    End,
-    Every,
-    Groups,
-    PrivateGroups,
-    Start,
-    check_field,
-    cost_of_topics,
-    fields_of,
-    labels_of,
-    shares_of,
-    show_shares,
-    write_table,
-)
+from discreet.cli.options import PRIVATE, OfRelease, named_values, today, with_details
+from discreet.cli.shares import InGroups, check_field, cost_of_topics, labels_of, show_shares, write_table
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -57,51 +23,39 @@ if TYPE_CHECKING:
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
 
-@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def prevalence(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Folder of a saved release; or a file of public topics, one a line (food: soup meal canteen).",
-        ),
-    ],
-    corpus: CorpusArgument,
-    out: Annotated[Path, typer.Option(help="New file for the release: .json.")],
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Field of each document's group, or its date with --every; ward,date: both. Without: one group."
-        ),
-    ] = None,
-    groups: Groups = None,
-    every: Every = None,
-    start: Start = None,
-    end: End = None,
-    private_groups: PrivateGroups = False,
-    epsilon: Annotated[
-        float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
-    ] = 0.25,
-    delta: Delta = 1e-6,
-    person: Person = None,
-    how: TextOptions = NOTHING_SAID,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="File that keeps the budget, such as the one the topics were booked on."),
-    ] = None,
-    report: PageFile = None,
-    table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
-    settings: Set = None,
-    about: About = None,
-    seed: Seed = None,
-    workers: Workers = None,
-    tls: TlsFolder = None,
-    quiet: Quiet = False,
+    model: Path,
+    corpus: Path,
+    *,
+    out: Path,
+    by: str | None = None,
+    where: InGroups,
+    epsilon: float = 0.25,
+    delta: float = 1e-6,
+    person: str | None = None,
+    how: OfRelease,
+    ledger: Path | None = None,
+    report: Path | None = None,
+    table: Path | None = None,
+    set_: list[str] | None = None,
+    about: list[str] | None = None,
+    seed: int | None = None,
+    workers: str | None = None,
+    tls: Path | None = None,
+    quiet: bool = False,
 ) -> None:
     """Release the share of each topic of MODEL in private documents: in all, in each group of them, or in each month.
 
     Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
     may leave. Topics that you bring in a file cost nothing, and work with a few hundred texts.
+
+    MODEL: Folder of a saved release; or a file of public topics, one a line (food: soup meal canteen).
+    --out: New file for the release: .json.
+    --by: Field of each document's group, or its date with --every; ward,date: both. Without: one group.
+    --epsilon: Privacy loss of the shares: smaller is more private.
+    --ledger: File that keeps the budget, such as the one the topics were booked on.
+    --report: Also write a page to look at: .html.
+    --table: Also write the shares as a table: .csv.
     """
     from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
     from discreet.cli.display import console, print_guarantee, progress
@@ -110,9 +64,9 @@ def prevalence(
     from discreet.release import Release
 
     check_release_file(out)
-    others = named_values(settings, _OTHERS, "--set")
+    others = named_values(set_, _OTHERS, "--set")
     known = how.format_of(corpus)
-    fields = ("",) if by is None else fields_of(by, groups, every)
+    fields = ("",) if by is None else where.fields_of(by)
     if by is not None:
         check_field(corpus, known, by)
     elif known == "shards":
@@ -125,22 +79,8 @@ def prevalence(
     unit = "person" if owned else "document"
     called = name_of_unit(unit, release)
     book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, called)
-    shares = shares_of(
-        release,
-        groups,
-        every,
-        private_groups,
-        whole=by is None,
-        epsilon=epsilon,
-        delta=delta,
-        privacy_unit=unit,
-        start=start,
-        end=end,
-        random_state=seed,
-        n_jobs=-1,
-        ledger=book,
-        **others,
-    )
+    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
+    shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
     say = console(quiet=quiet)
     source = "the shards' persons" if person is None else f"field {person!r}"
     named = called if book is None else book.unit_name

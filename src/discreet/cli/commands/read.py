@@ -8,46 +8,37 @@ import itertools
 import shutil
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
-from discreet.cli.options import (
-    NOT_OF_A_RELEASE,
-    NOTHING_SAID,
-    PRIVATE,
-    CorpusArgument,
-    Model,
-    TextOptions,
-    reads_texts,
-)
+from discreet.cli.options import PRIVATE, Count, OfRelease
 from discreet.errors import CorpusError, ReleaseError
-
-if TYPE_CHECKING:
-    from discreet.release import Release
 
 #: Characters that are shown of a document.
 _LONGEST = 1500
 
 
-@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def read(
-    model: Model,
-    corpus: CorpusArgument,
-    topic: Annotated[int, typer.Option(min=1, help="Number of the topic, as `discreet topics` lists it.")],
-    documents: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents to show.")] = 5,
-    least_words: Annotated[
-        int, typer.Option(min=1, help="Leave out documents with fewer words of the model.")
-    ] = 10,
-    how: TextOptions = NOTHING_SAID,
+    model: Path,
+    corpus: Path,
+    *,
+    topic: Count,
+    documents: Count = 5,
+    least_words: Count = 10,
+    how: OfRelease,
 ) -> None:
     """Print the documents in which a topic is strongest. Local only: this is private text, marked in every line.
 
     No promise covers what is shown. Whoever names a topic or drops words after reading here has used the texts: the
     release's promise does not cover that choice.
+
+    --topic: Number of the topic, as `discreet topics` lists it.
+    --documents -n: Documents to show.
+    --least-words: Leave out documents with fewer words of the model.
     """
-    from discreet.cli.files import read_for
+    from discreet.corpus import read_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.release import Release
 
@@ -59,12 +50,13 @@ def read(
     if known not in TEXT_FORMATS:
         raise CorpusError("this file holds counts, not texts to read; name the file of texts.")
     options = how.options(known, stop_words=None, release=release)
-    found = read_for(release, corpus, known, **options)
+    options["vocabulary"] = release.vocabulary
+    found = read_corpus(corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()
     shares = release.transform(found.counts, n_jobs=-1)[:, topic - 1]
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
-    texts = _texts(release, corpus, known, chosen, len(shares), options)
+    texts = _texts(corpus, known, chosen, len(shares), options)
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic - 1])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
@@ -88,16 +80,10 @@ def _say(text: str = "") -> None:
 
 
 def _texts(
-    release: "Release",
-    corpus: Path,
-    known: str,
-    chosen: list[int],
-    n_documents: int,
-    options: dict[str, Any],
+    corpus: Path, known: str, chosen: list[int], n_documents: int, options: dict[str, Any]
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
-    from discreet.cli.files import read_for
-    from discreet.corpus import Tokenizer
+    from discreet.corpus import Tokenizer, read_corpus
 
     kept: dict[int, str] = {}
     wanted, seen = set(chosen), itertools.count()
@@ -109,7 +95,8 @@ def _texts(
             kept[number] = text if len(text) <= _LONGEST else text[:_LONGEST] + " \u2026"
         return []
 
-    read_for(release, corpus, known, **(options | {"tokenizer": Tokenizer(tokenizer=keep, lowercase=False)}))
+    again: dict[str, Any] = options | {"tokenizer": Tokenizer(tokenizer=keep, lowercase=False)}
+    read_corpus(corpus, known, **again)
     if next(seen) != n_documents:
         raise CorpusError("the file was changed while it was read; try again.")
     return kept

@@ -3,21 +3,13 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from discreet._base.files import list_lines, read_list, write_whole
 from discreet.cli.files import check_release_file, save_with_card
-from discreet.cli.options import (
-    About,
-    Model,
-    Quiet,
-    check_output_file,
-    check_output_folder,
-    today,
-    with_details,
-)
+from discreet.cli.options import check_output_file, check_output_folder, today, with_details
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
@@ -30,35 +22,35 @@ _PAGE = 25
 
 
 def review(
-    model: Model,
-    out: Annotated[Path | None, typer.Option(help="New folder for the reviewed release.")] = None,
-    edits: Annotated[
-        Path | None, typer.Option(help="File of edits, one per line; --write-edits makes one.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Remove this word. Repeat for others.")] = None,
-    write_edits: Annotated[
-        Path | None, typer.Option(help="Write the words by suspicion to this file, as edits to choose from.")
-    ] = None,
-    names: Annotated[
-        Path | None, typer.Option(help="Public list of names to look for, such as the staff list.")
-    ] = None,
-    by: Annotated[str | None, typer.Option(help="Who reviewed it, for card and report.")] = None,
-    note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
-    about: About = None,
-    shares: Annotated[
-        Path | None,
-        typer.Option(
-            help="Shares of these topics, as fit --by wrote them: they take the reviewed names and words."
-        ),
-    ] = None,
-    shares_out: Annotated[Path | None, typer.Option(help="New file for the reviewed shares: .json.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the words as JSON and stop.")] = False,
-    quiet: Quiet = False,
+    model: Path,
+    out: Path | None = None,
+    edits: Path | None = None,
+    drop: list[str] | None = None,
+    write_edits: Path | None = None,
+    names: Path | None = None,
+    by: str | None = None,
+    note: str | None = None,
+    about: list[str] | None = None,
+    shares: Path | None = None,
+    shares_out: Path | None = None,
+    json_: bool = False,
+    quiet: bool = False,
 ) -> None:
     """List the words of a release by suspicion, remove or rename some, and write the reviewed release.
 
     Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy. On a
     terminal it asks; a script says who decided, and what: --by, and --drop or --edits.
+
+    --out: New folder for the reviewed release.
+    --edits: File of edits, one per line; --write-edits makes one.
+    --drop: Remove this word. Repeat for others.
+    --write-edits: Write the words by suspicion to this file, as edits to choose from.
+    --names: Public list of names to look for, such as the staff list.
+    --by: Who reviewed it, for card and report.
+    --note: A sentence of the reviewer, for card and report.
+    --shares: Shares of these topics, as fit --by wrote them: they take the reviewed names and words.
+    --shares-out: New file for the reviewed shares: .json.
+    --json: Print the words as JSON and stop.
     """
     from discreet.cli.display import console, print_json
     from discreet.release import Release
@@ -81,7 +73,7 @@ def review(
     lines = [] if edits is None else list_lines(edits, "--edits")
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(release, flagged=() if names is None else read_list(names, "--names"))
-    if as_json:
+    if json_:
         print_json([suspect._asdict() for suspect in suspects])
         return
     say, always = console(quiet=quiet), console()
@@ -168,9 +160,7 @@ def _letters(word: str) -> str:
 
 def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:
     """Print a page of the list, numbered."""
-    from rich.markup import escape
-    from rich.table import Table
-
+    from discreet.cli.display import print_table
     from discreet.report.suspicion import knows_general_language
     from discreet.report.wording import shown
 
@@ -186,17 +176,15 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
             say.print("Rare words are not told from usual ones: pip install 'discreet\\[review]' (wordfreq).")
     if not suspects:
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right")
-    table.add_column("word", overflow="fold")
-    table.add_column("why", overflow="fold")
-    table.add_column("first words of topic", overflow="fold")
-    for number, suspect in enumerate(suspects[start : start + n_words], start + 1):
-        topics = ", ".join(str(topic + 1) for topic in suspect.topics[:6]) + (
-            " ..." if len(suspect.topics) > 6 else ""
-        )
-        table.add_row(str(number), escape(shown(suspect.word)), ", ".join(suspect.reasons), topics)
-    say.print(table)
+    rows = [
+        (str(number), shown(suspect.word), ", ".join(suspect.reasons), _topics(suspect, " ..."))
+        for number, suspect in enumerate(suspects[start : start + n_words], start + 1)
+    ]
+    print_table(say, (">", "word", "why", "first words of topic"), rows)
+
+
+def _topics(suspect: "Suspect", more: str = "") -> str:
+    return ", ".join(str(topic + 1) for topic in suspect.topics[:6]) + more * (len(suspect.topics) > 6)
 
 
 def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:
@@ -263,8 +251,7 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
         f"# {len(suspects)} word{'s' * (len(suspects) != 1)} to look at, the most suspicious first",
     ]
     for suspect in suspects:
-        numbers = ", ".join(str(topic + 1) for topic in suspect.topics[:6])
-        where = f" (topic {numbers})" if suspect.topics else ""
+        where = f" (topic {_topics(suspect)})" if suspect.topics else ""
         lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {word_in_line(suspect.word)}"]
     lines += ["", "# topics, by their first words"]
     for topic, top in enumerate(release.top_words(6), 1):

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import NOTHING_SAID, Delta, Epsilon, PublicWords, TextOptions, reads_texts
+from discreet.cli.options import Texts, all_but, declared
 from discreet.errors import ParameterError
 
 app = typer.Typer(
@@ -14,18 +14,21 @@ app = typer.Typer(
 )
 
 
-@app.command()
-def digest(
-    vocabulary: Annotated[Path, typer.Argument(help="The public words, one per line.")],
-) -> None:
-    """Print the digest of a vocabulary, to be agreed with the other silos."""
+class _OfSilo(Texts):
+    names = all_but("lowercase", "persons", "labels")
+
+
+def digest(vocabulary: Path) -> None:
+    """Print the digest of a vocabulary, to be agreed with the other silos.
+
+    VOCABULARY: The public words, one per line.
+    """
     from discreet.corpus import load_vocabulary
     from discreet.federated.account import vocabulary_digest
 
     typer.echo(vocabulary_digest(load_vocabulary(vocabulary)))
 
 
-@app.command()
 def package() -> None:
     """Print the digest of the installed package, to be compared with the other silos and pinned."""
     from discreet.federated.silo import package_digest
@@ -33,48 +36,39 @@ def package() -> None:
     typer.echo(package_digest())
 
 
-@app.command()
-@reads_texts("lowercase", "persons", "labels")
 def serve(
-    counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
-    vocabulary: PublicWords,
-    ledger: Annotated[Path, typer.Option(help="The silo's ledger; made if there is none.")],
-    expect: Annotated[
-        Path, typer.Option(help="JSON list of the tasks that were agreed with the other silos.")
-    ],
-    superlink: Annotated[str, typer.Option(help="Address and port of Flower's SuperLink.")],
-    epsilon: Epsilon,
-    delta: Delta = 1e-6,
-    how: TextOptions = NOTHING_SAID,
-    root_certificates: Annotated[
-        Path | None, typer.Option(help="Certificate of the authority that vouches for the SuperLink.")
-    ] = None,
-    node_key: Annotated[
-        Path | None, typer.Option(help="This node's private key (elliptic curve, OpenSSH's form).")
-    ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="No TLS: for tests on one machine.")] = False,
-    expect_package: Annotated[
-        str | None,
-        typer.Option(help="Digest that the installed package must have: see `discreet silo package`."),
-    ] = None,
-    beat: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Seconds: answers leave at whole beats, so that their time tells little of the counts.",
-        ),
-    ] = 2.0,
-    confirm: Annotated[
-        bool,
-        typer.Option(
-            "--confirm", help="Show the roster's digest, and wait until it is confirmed, before paying."
-        ),
-    ] = False,
+    *,
+    counts: Path,
+    vocabulary: Path,
+    ledger: Path,
+    expect: Path,
+    superlink: str,
+    epsilon: float,
+    delta: float = 1e-6,
+    how: _OfSilo,
+    root_certificates: Path | None = None,
+    node_key: Path | None = None,
+    insecure: bool = False,
+    expect_package: str | None = None,
+    beat: Annotated[float, {"min": 0}] = 2.0,
+    confirm: bool = False,
 ) -> None:
     """Answer a SuperLink with this program and these options alone; run no app that it sends.
 
     --epsilon and --delta are the budget of a new ledger; an existing one keeps its own. The counts are read and checked
     before the silo connects; what is sent of them is booked first.
+
+    --counts: The silo's counts or texts, in any format that `fit` reads.
+    --vocabulary: The public words, one per line: the same file for all who take part.
+    --ledger: The silo's ledger; made if there is none.
+    --expect: JSON list of the tasks that were agreed with the other silos.
+    --superlink: Address and port of Flower's SuperLink.
+    --root-certificates: Certificate of the authority that vouches for the SuperLink.
+    --node-key: This node's private key (elliptic curve, OpenSSH's form).
+    --insecure: No TLS: for tests on one machine.
+    --expect-package: Digest that the installed package must have: see `discreet silo package`.
+    --beat: Seconds: answers leave at whole beats, so that their time tells little of the counts.
+    --confirm: Show the roster's digest, and wait until it is confirmed, before paying.
     """
     from discreet.corpus import load_vocabulary, read_corpus
     from discreet.federated.account import UNITS, vocabulary_digest
@@ -109,6 +103,10 @@ def serve(
     typer.echo(f"package {installed}", err=True)
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key, beat=beat)
+
+
+for _command in (digest, package, serve):
+    app.command()(declared(_command))
 
 
 def _ask(digits: str, client: int, n_clients: int) -> bool:

@@ -5,39 +5,27 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from discreet._base.files import write_file
-from discreet.cli.files import TlsFolder, Workers, engine_for
-from discreet.cli.options import (
-    NOT_OF_A_RELEASE,
-    NOTHING_SAID,
-    CorpusArgument,
-    Model,
-    Quiet,
-    TextOptions,
-    check_output_file,
-    reads_texts,
-)
+from discreet.cli.files import engine_for
+from discreet.cli.options import OfRelease, check_output_file
 from discreet.errors import ParameterError, ReleaseError
 
 
-@reads_texts(*NOT_OF_A_RELEASE, of_tables=True)
 def transform(
-    model: Model,
-    corpus: CorpusArgument,
-    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
-    how: TextOptions = NOTHING_SAID,
-    identifier: Annotated[
-        str | None, typer.Option("--id", help="Field that names each document; copied to the output.")
-    ] = None,
-    workers: Workers = None,
-    tls: TlsFolder = None,
-    quiet: Quiet = False,
+    model: Path,
+    corpus: Path,
+    *,
+    out: Path,
+    how: OfRelease,
+    id_: str | None = None,
+    workers: str | None = None,
+    tls: Path | None = None,
+    quiet: bool = False,
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
@@ -45,28 +33,32 @@ def transform(
     need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
     describes the new documents one by one and is as private as they are. Topics count from 1, as `discreet topics`
     lists them.
+
+    --out: File to write: .parquet, .csv or .jsonl.
+    --id: Field that names each document; copied to the output.
     """
     from discreet.cli.display import console
-    from discreet.cli.files import open_shards, read_for, say_skipped
+    from discreet.cli.files import open_shards, say_skipped
+    from discreet.corpus import read_corpus
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"))
     release = Release.load(model)
     taken = ["document", *(f"topic_{topic + 1}" for topic in range(len(release.topic_word)))]
-    if identifier in taken:
-        raise ParameterError(f"--id {identifier} is already a column of the output; rename the field.")
+    if id_ in taken:
+        raise ParameterError(f"--id {id_} is already a column of the output; rename the field.")
     known = how.format_of(corpus)
-    options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": identifier}
+    options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": id_}
     say = console(quiet=quiet)
     with engine_for(workers, tls, sharded=known == "shards") as engine:
         if known == "shards":
             shards, _ = open_shards(corpus, known, **options)
             written = write_shares(release.transform_shards(shards, n_jobs=-1, engine=engine), out)
         else:
-            documents = read_for(release, corpus, known, **options)
+            documents = read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
             shares = release.transform(documents.counts, n_jobs=-1)
-            named = None if identifier is None or documents.labels is None else documents.labels.tolist()
-            written = write_shares([shares], out, None if named is None else (str(identifier), named))
+            named = None if id_ is None or documents.labels is None else documents.labels.tolist()
+            written = write_shares([shares], out, None if named is None else (str(id_), named))
             say_skipped(documents, say)
             if documents.n_skipped and named is None:
                 say.print("rows count the documents with text; --id FIELD says which each is")

@@ -6,24 +6,19 @@ Each task is a tiny job through a public name, on made-up counts. What it comput
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from discreet.cli.options import Quiet
 from discreet.errors import ParameterError
 
 #: Numbers of topics for which the sampler's kernel is compiled: each block of 16 has its own.
 TOPICS = "20,50,100,200"
 
 
-def warmup(
-    topics: Annotated[
-        str, typer.Option(help="Numbers of topics, with commas, to compile GibbsLDA's sampler for.")
-    ] = TOPICS,
-    quiet: Quiet = False,
-) -> None:
-    """Compile all kernels and keep them on disk; afterwards nothing waits for a compiler."""
+def warmup(topics: str = TOPICS, quiet: bool = False) -> None:
+    """Compile all kernels and keep them on disk; afterwards nothing waits for a compiler.
+
+    --topics: Numbers of topics, with commas, to compile GibbsLDA's sampler for.
+    """
     from discreet.cli.commands.choose_topics import numbers_of_topics
     from discreet.cli.display import console, progress
 
@@ -49,12 +44,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     import numpy as np
     import scipy.sparse as sp
 
-    from discreet.central import (
-        HybridGibbsLDA,
-        PrivateCountVectorizer,
-        PrivateLDA,
-        PrivateSVILDA,
-    )
+    from discreet.central import HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
     from discreet.corpus import Corpus
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in
     from discreet.lda._fold_in import query_statistic
