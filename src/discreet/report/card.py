@@ -10,10 +10,8 @@ import re
 from typing import Any
 
 from discreet._base.validate import is_number
-from discreet.privacy.accounting import events
-from discreet.privacy.accounting.planning import attack_risk_of
-from discreet.privacy.units import large_delta, plural, round_up
-from discreet.release.details import DETAILS, details, is_detail
+from discreet.privacy.units import plural
+from discreet.release.details import DETAILS, is_detail
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.prevalence import PrevalenceRelease
@@ -23,8 +21,11 @@ from discreet.report.wording import (
     TOPICS_NOT_REVIEWED,
     epsilon_shown,
     forecast_told,
+    label_of,
+    many,
     promised,
     reports_counted,
+    said_of,
     settings_told,
     shown,
     words_origin,
@@ -54,16 +55,13 @@ def warning(release: Promised, again: str) -> str:
 
 def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:
     """Return what people said of a release; whom to write to may become a link."""
-    said = [(name, plain(text)) for name, text in details(release).items() if name != "title"]
-    return [(DETAILS[name], text.replace("\\@", "@") if name == "contact" else text) for name, text in said]
+    said = [(name, plain(text)) for name, text in said_of(release)]
+    return [(name, text.replace("\\@", "@") if name == DETAILS["contact"] else text) for name, text in said]
 
 
-def booked(release: Promised) -> str:
+def booked(release: Release | NumbersRelease) -> str:
     """Return the table of everything that stands on the ledger."""
-    return table(
-        ("for", "as"),
-        [(plain(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries],
-    )
+    return table(("for", "as"), [(plain(purpose), event) for purpose, event in label_of(release)["entries"]])
 
 
 def settings(release: Promised, **said: str | None) -> str:
@@ -73,11 +71,6 @@ def settings(release: Promised, **said: str | None) -> str:
         ("name", "value"),
         [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
     )
-
-
-def many(count: int, thing: str) -> str:
-    """Return a number of things."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
@@ -107,16 +100,9 @@ _WORDS = 10
 
 def card(release: Release) -> str:
     """Return the card of a release. The same release gives the same text."""
-    promise = release.promise
     topics, words = release.topic_word.shape
     facts = [
-        ("unit", f"one {promise.called}"),
-        ("neighbours", promise.neighboring.replace("_", " ")),
-        ("epsilon", epsilon_shown(promise.epsilon)),
-        ("delta", round_up(promise.delta)),
-        *_large_delta(release),
-        ("found by", promise.accountant),
-        ("noise", release.determinism),
+        *_promised(release),
         ("words", words_origin(release, plain)),
         ("settings", "public"),
         *_numbers(release),
@@ -133,9 +119,7 @@ def card(release: Release) -> str:
     size = f"{many(topics, 'topic')}, {many(words, 'word')}"
     return f"""# {f"A private topic model: {size}" if title is None else plain(shown(title))}
 
-{warning(release, "Fit again")}{release.guarantee}
-
-{attack_risk_of(promise, release.ledger.entries)}
+{warning(release, "Fit again")}{_guarantee(release)}
 
 {table(("", ""), facts)}
 
@@ -186,13 +170,6 @@ def _may_leave(release: Release) -> str:
         f"Everything in this folder is covered by the promise above, which limits what it can tell of a single {unit}, "
         f"and says how far: {promised(release)}"
     )
-
-
-def _large_delta(release: Release) -> list[tuple[str, str]]:
-    """Warn where delta allows to publish units as they are."""
-    promise = release.promise
-    said = large_delta(promise.delta, release.n_units_noisy, promise.called)
-    return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**delta {said}**")]
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:
@@ -350,27 +327,23 @@ def _with_ends(value: float, ends: tuple[float, float]) -> str:
     return f"{value:,.1f} ({ends[0]:,.1f} to {ends[1]:,.1f} with 95 % confidence)"
 
 
-def _guarantee(release: NumbersRelease) -> str:
-    risk = attack_risk_of(release.promise, release.ledger.entries)
-    return f"{release.guarantee}\n\n{risk}"
+def _guarantee(release: Release | NumbersRelease) -> str:
+    label = label_of(release)
+    return f"{label['guarantee']}\n\n{label['risk']}"
 
 
-def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
-    promise = release.promise
+def _promised(release: Release | NumbersRelease) -> list[tuple[str, str]]:
+    label, spent = label_of(release), "" if isinstance(release, Release) else "spent: "
+    warned = label["large_delta"] and not label["no_privacy"]
     return [
-        ("unit", f"one {promise.called}"),
-        ("neighbours", promise.neighboring.replace("_", " ")),
-        ("spent: epsilon", epsilon_shown(promise.epsilon)),
-        ("spent: delta", round_up(promise.delta)),
-        *_large_delta_of_numbers(release),
-        ("found by", promise.accountant),
-        ("noise", release.determinism),
+        ("unit", f"one {label['unit']}"),
+        ("neighbours", label["relation"]),
+        (f"{spent}epsilon", label["epsilon"]),
+        (f"{spent}delta", label["delta"]),
+        *([("warning", f"**delta {label['large_delta']}**")] if warned else []),
+        ("found by", label["accountant"]),
+        ("noise", label["determinism"]),
     ]
-
-
-def _large_delta_of_numbers(release: NumbersRelease) -> list[tuple[str, str]]:
-    """Warn where delta allows to publish units as they are."""
-    return [] if release.large_delta is None else [("warning", f"**{release.large_delta}**")]
 
 
 def _noise(release: PrevalenceRelease | FitRelease) -> str:

@@ -36,11 +36,10 @@ from scipy.special import ndtri
 from discreet._base.display import document, frame
 from discreet._base.files import write_whole
 from discreet.errors import ReleaseError
-from discreet.privacy.units import round_up
 from discreet.release.numbers import mark_of
 from discreet.release.release import Release
 from discreet.report.page import list_words, template
-from discreet.report.wording import epsilon_shown, mostly_noise, noise_share, overall, shown
+from discreet.report.wording import label_of, mostly_noise, noise_share, overall, shown
 
 Floats = NDArray[np.float64]
 _SAME = 0.5
@@ -428,12 +427,8 @@ def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict
 
 
 def _promise(release: Release) -> dict[str, Any]:
-    promise = release.promise
-    return {
+    return label_of(release) | {
         "size": f"{len(release.topic_word)} topics, {len(release.vocabulary):,} words",
-        "epsilon": epsilon_shown(promise.epsilon),
-        "delta": round_up(promise.delta),
-        "unit": promise.called,
         "review": release.review or "not reviewed",
         "digest": mark_of(release),
     }

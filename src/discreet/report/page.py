@@ -42,10 +42,8 @@ from numpy.typing import NDArray
 from discreet._base.display import document, facts_html, table_html
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
-from discreet.privacy.accounting import events
-from discreet.privacy.accounting.planning import attack_risk_of
-from discreet.privacy.units import large_delta, plural, round_up
-from discreet.release import details
+from discreet.privacy.units import plural
+from discreet.release.details import is_detail
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
@@ -55,12 +53,16 @@ from discreet.report.svg import map_svg, similarity_svg
 from discreet.report.wording import (
     NOT_REVIEWED,
     because,
+    by_share,
+    cut,
     epsilon_shown,
     first_sentences,
     forecast_told,
+    label_of,
     mostly_noise,
     questions,
     reports_counted,
+    said_of,
     settings_told,
     shown,
     text_covered,
@@ -315,18 +317,15 @@ def report(
 
 def _ranking(release: Release, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the topics by share, those that are mostly noise last, each with the length of a bar."""
-    told = release.topic_weight is not None
-    weight: list[float] = (
-        [0.0] * len(topics) if release.topic_weight is None else release.topic_weight.tolist()
-    )
-    most = max(*weight, 1e-12)
+    weight = np.zeros(len(topics)) if release.topic_weight is None else release.topic_weight
+    most = max(float(weight.max()), 1e-12)
     rows = [
-        topic
+        topics[topic]
         | {
-            "short_share": f"{100 * share:.1f}\u202f%" if told else "",
-            "length": round(100 * share / most, 1),
+            "short_share": "" if release.topic_weight is None else f"{100 * weight[topic]:.1f}\u202f%",
+            "length": round(100 * float(weight[topic]) / most, 1),
         }
-        for topic, share in zip(topics, weight, strict=True)
+        for topic in range(len(topics))
     ]
     return sorted(rows, key=lambda row: (row["noisy"], -row["length"]))
 
@@ -365,7 +364,8 @@ def _starts_because(release: Release) -> str:
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     """What the page itself says of each topic."""
     on_map = [
-        "" if noisy else _short(label[0]) for label, noisy in zip(listing.labels, listing.noisy, strict=True)
+        "" if noisy else cut(label[0], _LONGEST_ON_MAP)
+        for label, noisy in zip(listing.labels, listing.noisy, strict=True)
     ]
     circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
     overall = release.word_weight
@@ -413,10 +413,6 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     return topics
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= _LONGEST_ON_MAP else label[: _LONGEST_ON_MAP - 1] + "\u2026"
-
-
 def _similar(release: Release, listing: Listing) -> str:
     """Draw which topics are alike, without those that are mostly noise."""
     kept = [topic for topic, noisy in enumerate(listing.noisy.tolist()) if not noisy]
@@ -429,36 +425,21 @@ def _similar(release: Release, listing: Listing) -> str:
 
 def _privacy_label(release: Release) -> dict[str, Any]:
     """What the privacy label says."""
-    ledger = release.ledger
-    guarantee = release.promise
-    return {
-        "no_privacy": math.isinf(guarantee.epsilon),
-        "reproducible": release.reproducible,
-        "unit": guarantee.called,
-        "unit_plural": plural(guarantee.called),
-        "relation": guarantee.neighboring.replace("_", " "),
-        "epsilon": epsilon_shown(guarantee.epsilon),
-        "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
-        "delta": round_up(guarantee.delta),
-        "accountant": guarantee.accountant,
-        "in_words": guarantee.in_words(),
-        "risk": attack_risk_of(guarantee, ledger.entries),
-        "determinism": release.determinism,
+    budget = release.ledger.epsilon
+    return label_of(release) | {
+        "budget": "no limit" if math.isinf(budget) else f"{budget:g}",
+        "in_words": release.promise.in_words(),
         "words": words_origin(release),
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
         "one_over_units": _one_over(release.n_units_noisy),
-        "large_delta": large_delta(guarantee.delta, release.n_units_noisy, guarantee.called),
         "reports": reports_counted(release),
-        "entries": [(clean(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
             (clean(name), clean(value if isinstance(value, str) else json.dumps(value)))
             for name, value in settings_told(release).items()
-            if not details.is_detail(name)
+            if not is_detail(name)
         ],
         "title": release.details.get("title"),
-        "details": [
-            (details.DETAILS[name], text) for name, text in release.details.items() if name != "title"
-        ],
+        "details": said_of(release),
         "review": release.review,
         "not_reviewed": NOT_REVIEWED,
     }
@@ -478,7 +459,7 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
         )
     low, high = (100 * math.exp(-end) for end in reversed(fit.interval()))
     most = max(100.0, high) * 1.05
-    return {
+    return label_of(fit) | {
         "in_words": fit.in_words(),
         "ratio": f"{100 * fit.perplexity_ratio:.1f}",
         "perplexity": f"{fit.perplexity:,.0f}",
@@ -492,11 +473,6 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
         "at": round(100 * min(100 * fit.perplexity_ratio / most, 1.0), 2),
         "unigram": round(10000 / most, 2),
         "units": f"{max(fit.n_units, 0):,.0f}",
-        "unit_plural": plural(fit.promise.called),
-        "epsilon": epsilon_shown(fit.promise.epsilon),
-        "delta": round_up(fit.promise.delta),
-        "reproducible": fit.reproducible,
-        "no_privacy": math.isinf(fit.promise.epsilon),
     }
 
 
@@ -548,11 +524,8 @@ ASK = "not private: top_words() tells them"
 def release_html(release: Release) -> str:
     """Return the release as HTML for a notebook."""
     topics, words = release.topic_word.shape
-    promise = release.promise
-    weight = release.topic_weight
-    noisy = mostly_noise(release)
-    order: list[int] = list(range(topics)) if weight is None else (-weight).argsort(kind="stable").tolist()
-    private = math.isfinite(promise.epsilon)
+    weight, noisy = release.topic_weight, mostly_noise(release)
+    private = math.isfinite(release.promise.epsilon)
     first = release.top_words(_WORDS) if private else [[ASK] for _ in range(topics)]
     names = [
         "mostly noise" if noise else "" if name is None else shown(name)
@@ -565,18 +538,15 @@ def release_html(release: Release) -> str:
             *([names[topic]] if any(names) else []),
             " ".join(map(shown, first[topic])),
         )
-        for topic in sorted(order, key=lambda topic: bool(noisy[topic]))
+        for topic in by_share(release)
     ]
     head = ("topic", "share", "name", "words") if any(names) else ("topic", "share", "words")
     facts = [
-        (
-            "promise",
-            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
-        ),
+        ("promise", label_of(release)["promise"]),
         ("noise", release.determinism),
         ("words", words_origin(release)),
         ("review", release.review or NOT_REVIEWED),
-        *((details.DETAILS[name], text) for name, text in release.details.items() if name != "title"),
+        *said_of(release),
     ]
     title = release.details.get("title", "Release")
     drawn: list[str] = []
@@ -593,10 +563,7 @@ def numbers_html(release: NumbersRelease) -> str:
     """Return shares of topics in groups, how well topics fit, or the size of another kind, as HTML for a notebook."""
     promise = release.promise
     facts = [
-        (
-            "promise",
-            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
-        ),
+        ("promise", label_of(release)["promise"]),
         ("noise", release.determinism),
     ]
     if not isinstance(release, PrevalenceRelease):

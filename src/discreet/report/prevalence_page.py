@@ -18,16 +18,14 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet._base.display import document
-from discreet.privacy.accounting import events
-from discreet.privacy.units import plural, round_up
-from discreet.release.details import DETAILS
+from discreet.privacy.units import plural
 from discreet.release.files import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
 from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
-from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
+from discreet.report.wording import epsilon_shown, for_spreadsheet, label_of, many, said_of, shown
 
 _TOLD = 12
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
@@ -94,8 +92,8 @@ def _at_the_level_of_the_test(ask: Callable[..., Differences]) -> Differences:
 
 
 def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
-    said = [(DETAILS[name], text) for name, text in release.details.items() if name != "title"]
-    return said if release.review is None else [*said, ("words of the topics", release.review)]
+    reviewed = [] if release.review is None else [("words of the topics", release.review)]
+    return said_of(release) + reviewed
 
 
 def _title(release: PrevalenceRelease) -> str:
@@ -104,12 +102,8 @@ def _title(release: PrevalenceRelease) -> str:
         rows, columns = release.table
         return f"{topics} in {len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
     if release.periods:
-        return f"{topics} in {_many(len(release.periods), freq)}, {_range(release.periods)}"
-    return f"{topics} in {_many(len(release.groups), 'group')}"
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else plural(what)}"
+        return f"{topics} in {many(len(release.periods), freq)}, {_range(release.periods)}"
+    return f"{topics} in {many(len(release.groups), 'group')}"
 
 
 def _columns(release: PrevalenceRelease) -> list[str]:
@@ -361,20 +355,12 @@ def _points(change: float) -> str:
 
 
 def _label(release: PrevalenceRelease) -> dict[str, Any]:
-    promise, settings = release.promise, release.configuration
+    settings = release.configuration
     topics_epsilon = settings.get("topics_epsilon")
-    return {
-        "unit": promise.called,
-        "units": plural(promise.called),
-        "epsilon": epsilon_shown(promise.epsilon),
-        "delta": round_up(promise.delta),
-        "no_privacy": bool(np.isinf(promise.epsilon)),
-        "reproducible": release.reproducible,
-        "guarantee": release.guarantee,
+    return label_of(release) | {
         "large_delta": release.large_delta,
         "topics": None if topics_epsilon is None else epsilon_shown(float(topics_epsilon)),
         "together": settings.get("topics_booked_here") is True,
-        "entries": [(clean(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries],
         "noise": f"{release.noise:.1f}",
     }
 

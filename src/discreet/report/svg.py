@@ -26,7 +26,7 @@ import numpy as np
 from markupsafe import escape
 from numpy.typing import NDArray
 
-from discreet.report.wording import shown
+from discreet.report.wording import cut, shown
 
 Floats = NDArray[np.float64]
 #: Left, top, right, bottom.
@@ -284,10 +284,9 @@ def similarity_svg(topic_word: NDArray[np.float64], numbers: Sequence[int], name
         parts.append(f'<polyline class="branch" points="{points}"/>')
     for row, topic in enumerate(order):
         y = _ROW * row + 4
-        name = names[topic] if len(names[topic]) <= 30 else names[topic][:29] + "\u2026"
         parts.append(
             f'<text class="leaf" x="{_TREE}" y="{y + _ROW / 2}" dy=".35em"><tspan class="leaf-number">'
-            f"{numbers[topic]}</tspan> {escape(name)}</text>"
+            f"{numbers[topic]}</tspan> {escape(cut(names[topic], 30))}</text>"
         )
         for column, other in enumerate(order if matrix else []):
             alike = 1 - float(apart[topic, other])
@@ -387,7 +386,7 @@ def interval_chart(
         line = f'<path class="rest" d="M{x(rest[row])} {y - 6}V{y + 6}"/>' if math.isfinite(rest[row]) else ""
         parts.append(
             f'<g class="{states[row]}"><title>{escape(said)}</title>'
-            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(_short(group))}</text>'
+            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(cut(group, 16))}</text>'
             f'<line class="interval" x1="{x(low[row])}" x2="{x(high[row])}" y1="{y:.1f}" y2="{y:.1f}"/>{line}'
             f'<circle cx="{x(share[row])}" cy="{y:.1f}" r="3.2"/></g>'
         )
@@ -428,10 +427,6 @@ def _grid(top: float, y: Any) -> str:
 
 def _short_percent(value: float) -> str:
     return f"{100 * value:.3g}\u202f%"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 16 else name[:15] + "\u2026"
 
 
 def _points(x: Any, y: Any) -> str:

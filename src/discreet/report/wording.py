@@ -35,10 +35,12 @@ from numpy.typing import NDArray
 
 from discreet._base.validate import is_whole
 from discreet.central.forecast import share_of_text
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import attack_risk_of, found_at_most
-from discreet.privacy.units import plural, round_up
+from discreet.privacy.units import large_delta, plural, round_up
+from discreet.release.details import DETAILS, details
 from discreet.release.files import clean
-from discreet.release.numbers import FitRelease, Promised
+from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.release import Release
 
 #: Names that many documents hold can stand among the words of any release (docs/what-leaves.md).
@@ -62,9 +64,7 @@ _MEANINGS = {
 
 def shown(word: str) -> str:
     """Return a word as it can be shown: printable, not endless, and not nothing."""
-    text = clean(word)
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST - 1] + "\u2026"
+    text = cut(clean(word), _LONGEST)
     return text if text.strip() else f"\u201c{text}\u201d"
 
 
@@ -103,6 +103,51 @@ def promised(release: Release) -> str:
 def epsilon_shown(epsilon: float) -> str:
     """Write epsilon with four digits, never below its value (but for rounding in its last bits)."""
     return "\u221e" if math.isinf(epsilon) else round_up(epsilon)
+
+
+def label_of(release: Release | NumbersRelease) -> dict[str, Any]:
+    """Return what pages and cards say of a release: its promise, what stands on its ledger, and what people said."""
+    promise = release.promise
+    epsilon, delta = epsilon_shown(promise.epsilon), round_up(promise.delta)
+    known = release.n_units_noisy if isinstance(release, Release) else release.n_units_in_all
+    return {
+        "no_privacy": math.isinf(promise.epsilon),
+        "reproducible": release.reproducible,
+        "determinism": release.determinism,
+        "unit": promise.called,
+        "unit_plural": plural(promise.called),
+        "relation": promise.neighboring.replace("_", " "),
+        "epsilon": epsilon,
+        "delta": delta,
+        "promise": f"epsilon = {epsilon}, delta = {delta}, for each {promise.called}",
+        "accountant": promise.accountant,
+        "guarantee": release.guarantee,
+        "risk": attack_risk_of(promise, release.ledger.entries),
+        "large_delta": large_delta(promise.delta, known, promise.called),
+        "entries": [(clean(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries],
+    }
+
+
+def said_of(release: Release | NumbersRelease) -> list[tuple[str, str]]:
+    """Return what people said of a release, but for its title, each with what it is."""
+    return [(DETAILS[name], text) for name, text in details(release).items() if name != "title"]
+
+
+def many(count: int, thing: str) -> str:
+    """Return a number of things."""
+    return f"{count} {thing if count == 1 else plural(thing)}"
+
+
+def by_share(release: Release) -> list[int]:
+    """Return the numbers of topics by share, those that are mostly noise last."""
+    noisy, weight = mostly_noise(release), release.topic_weight
+    order = range(len(noisy)) if weight is None else (-weight).argsort(kind="stable").tolist()
+    return sorted(order, key=lambda topic: bool(noisy[topic]))
+
+
+def cut(text: str, longest: int) -> str:
+    """Return text of this many characters at most."""
+    return text if len(text) <= longest else text[: longest - 1] + "\u2026"
 
 
 def text_covered(release: Release) -> str | None:
@@ -297,11 +342,9 @@ def first_sentences(release: Release, names: list[list[str]]) -> list[str]:
         if release.n_units_noisy is None
         else f"About {max(release.n_units_noisy, 0):,.0f} {plural(promise.called)} are"
     )
-    found = f"{about} summed up in {n_topics - n_noisy} topic{'' if n_topics - n_noisy == 1 else 's'}"
+    found = f"{about} summed up in {many(n_topics - n_noisy, 'topic')}"
     if n_topics == n_noisy:
-        found = (
-            f"{about} not summed up: nothing but noise came of {n_topics} topic{'' if n_topics == 1 else 's'}"
-        )
+        found = f"{about} not summed up: nothing but noise came of {many(n_topics, 'topic')}"
     if weight is not None and n_topics > n_noisy:
         largest = int(np.where(is_noise, -1.0, weight).argmax())
         name, share = ", ".join(names[largest]), 100 * weight[largest]
@@ -338,15 +381,15 @@ def questions(
     release: Release, fit: FitRelease | None = None, *, attacked: bool = False
 ) -> list[tuple[str, str]]:
     """Return questions and answers, as plain text; of a page that also shows a fit, or an attack's figures."""
-    details = release.details
+    said = release.details
     made = ", ".join(
-        f"{word} {details[name]}"
+        f"{word} {said[name]}"
         for name, word in (("owner", "by"), ("date", "on"), ("period", "from texts of"))
-        if name in details
+        if name in said
     )
     who = f"Made {made}." if made else "Nobody said who made it, or when."
-    if "contact" in details:
-        who += f" Questions: {details['contact']}."
+    if "contact" in said:
+        who += f" Questions: {said['contact']}."
     return [
         ("May it be published?", _may_leave(release, fit, attacked)),
         ("Who is protected?", _protected(release)),
