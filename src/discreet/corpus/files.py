@@ -19,7 +19,8 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -45,6 +46,11 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "Zstandard",
     b"PK\x03\x04": "zip",
+}
+_STREAMS: dict[str, Callable[[Any], Any]] = {
+    "gzip": lambda raw: gzip.GzipFile(fileobj=raw),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
 }
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
@@ -97,8 +103,7 @@ class Problems:
 
 @contextmanager
 def _reading(path: PathLike) -> Generator[None]:
-    """Turn errors of the system into one of ours, with the file's name."""
-    name = path_shown(path)
+    """Turn errors of the system, and of damaged packing, into one of ours, with the file's name."""
     what: str | None = None
     try:
         yield
@@ -108,10 +113,18 @@ def _reading(path: PathLike) -> Generator[None]:
         what = 'is a folder, expected a file; a folder of .txt files is read with format="txt"'
     except PermissionError:
         what = "may not be read; check its permissions"
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or type(error).__name__}"
+    except EOFError:
+        what = "is cut short: its compressed data end too early; copy or download it again"
+    except (OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError) as error:
+        plain = (
+            type(error) is OSError and error.errno is None
+        )  # what bz2 raises; others are the disk's, or a timer's
+        if isinstance(error, OSError) and not plain and not isinstance(error, gzip.BadGzipFile):
+            what = f"cannot be read: {error.strerror or type(error).__name__}"
+        else:
+            what = "is damaged: its compressed data cannot be read; copy or download it again"
     if what is not None:
-        raise CorpusError(f"{name} {what}.")
+        raise CorpusError(f"{path_shown(path)} {what}.")
 
 
 class Source(NamedTuple):
@@ -169,53 +182,24 @@ def _kind_of(head: bytes) -> str | None:
 @contextmanager
 def _unpacked(raw: IO[bytes], name: str, kind: str) -> Generator[IO[bytes]]:
     """Yield a compressed file's content as a stream."""
-    if kind == "zip":
-        member = archive_member(raw, name)
-        if member.flag_bits & 1:
-            raise CorpusError(f"{name} is encrypted; unpack it.")
-        with (
-            _whole(name, "zip"),
-            zipfile.ZipFile(raw) as archive,
-            archive.open(member) as source,
-            io.BufferedReader(source, _BUFFER) as stream,  # type: ignore[arg-type]
-        ):
-            yield stream
-        return
-    with _whole(name, kind), _stream(raw, kind, name) as source, io.BufferedReader(source, _BUFFER) as stream:
-        yield stream
-
-
-def _stream(raw: IO[bytes], kind: str, name: str) -> Any:
-    if kind == "gzip":
-        return gzip.GzipFile(fileobj=raw)
-    if kind == "bzip2":
-        return bz2.BZ2File(raw)
-    if kind == "xz":
-        return lzma.LZMAFile(raw)
-    raise CorpusError(f"{name} is compressed with Zstandard, which is not read; unpack it: zstd -d.")
-
-
-@contextmanager
-def _whole(name: str, kind: str) -> Generator[None]:
-    """Turn what the standard library raises of damaged packing into one error with the file's name."""
-    fault: str | None = None
-    try:
-        yield
-    except EOFError:
-        fault = f"is cut short: the {kind} data end too early"
-    except (zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError):
-        fault = f"is damaged: its {kind} data do not decompress"
-    except OSError as error:
-        if error.errno is not None:
-            raise  # the disk's, not the data's
-        fault = f"is damaged: its {kind} data do not decompress"
-    if fault is not None:
-        raise CorpusError(f"{name} {fault}; copy or download it again.")
+    if kind == "Zstandard":
+        raise CorpusError(f"{name} is compressed with Zstandard, which is not read; unpack it: zstd -d.")
+    with ExitStack() as stack:
+        if kind == "zip":
+            member = archive_member(raw, name)
+            if member.flag_bits & 1:
+                raise CorpusError(f"{name} is encrypted; unpack it.")
+            source: Any = stack.enter_context(zipfile.ZipFile(raw)).open(member)
+        else:
+            source = _STREAMS[kind](raw)
+        yield stack.enter_context(io.BufferedReader(source, _BUFFER))
 
 
 def archive_member(raw: IO[bytes], name: str) -> zipfile.ZipInfo:
     """Return the one file in a zip archive; hidden ones and those of macOS aside."""
-    damaged = CorpusError(f"{name} is damaged: its zip data do not decompress; copy or download it again.")
+    damaged = CorpusError(
+        f"{name} is damaged: its compressed data cannot be read; copy or download it again."
+    )
     with unless_damaged(damaged), zipfile.ZipFile(raw) as archive:
         members = [
             member
@@ -345,26 +329,21 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             f"standard input is not {codec.removesuffix('-sig')} text; give ", Proposal("encoding"), "."
         )
     decoder = codecs.getincrementaldecoder(codec)("strict")
-    offset, lines, held = 0, 1, 0
+    offset = lines = held = 0
     with open_source(path) as source:
-        while True:
-            block = source.raw.read(1 << 20)
+        for line in chain(source.raw, (b"",)):
             try:
-                decoder.decode(block, final=not block)
+                decoder.decode(line, final=not line)
             except UnicodeError as error:
-                # The decoder saw the bytes it held back, then this block; count from there.
-                start = (error.start if isinstance(error, UnicodeDecodeError) else held) - held
-                offset += start
-                lines += block.count(b"\n", 0, max(start, 0))
-                break
-            if not block:
+                # The decoder saw the bytes it held back, then this line; count from there.
+                offset += (error.start if isinstance(error, UnicodeDecodeError) else held) - held
                 break
             held = len(decoder.getstate()[0])
-            offset += len(block)
-            lines += block.count(b"\n")
+            offset += len(line)
+            lines += 1
     name = codec.removesuffix("-sig")
     others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
-    said = f"{os.fspath(path)}, line {lines}: not {name} text at byte {offset}; give "
+    said = f"{os.fspath(path)}, line {lines + 1}: not {name} text at byte {offset}; give "
     return CorpusError(said, Proposal("encoding"), f", for example {others}.")
 
 

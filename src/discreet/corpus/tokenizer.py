@@ -188,7 +188,7 @@ class Tokenizer:
         if self.stop_words:
             told["stop_words"] = ", ".join(self.stop_word_lists)
         if self._phrases is not None:
-            told |= {"phrases": self._phrases.n_phrases, "phrases_digest": self._phrases.digest()}
+            told |= {"phrases": self._phrases.n_phrases, "phrases_digest": self._phrases.digest}
         if self.ngram_range != (1, 1):
             told["ngram_range"] = "{},{}".format(*self.ngram_range)
             told["stop_words_digest"] = self.stop_word_digest()
@@ -342,12 +342,8 @@ class _Phrases:
             )
         for phrase in sorted(phrases, key=lambda words: (-len(words), words)):
             self._starting.setdefault(phrase[0], []).append(phrase)
-        self._digest = sha256("\n".join(sorted(map(" ".join, phrases))).encode()).hexdigest()[:16]
+        self.digest = sha256("\n".join(sorted(map(" ".join, phrases))).encode()).hexdigest()[:16]
         self.n_phrases = len(phrases)
-
-    def digest(self) -> str:
-        """Return a digest of the phrases."""
-        return self._digest
 
     def join(self, words: Sequence[str]) -> list[str]:
         """Return the words of one document, those of each phrase joined by ``_``."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet._version import __version__
-from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget, take_step
+from discreet.engines.state_store import History, Missing, StateStore, StoreLimits, forget, take_step
 from discreet.errors import DiscreetError, EngineError
 
 
@@ -73,7 +73,7 @@ class Engine(Protocol):
 
 
 #: What a task needs to take a step: (start, run, steps before it or their number, room).
-Step = tuple[Callable[[Any], Any], str, Sequence[tuple[Any, ...]] | int, StoreLimits]
+Step = tuple[Callable[[Any], Any], str, History | int, StoreLimits]
 
 
 def run_task(

@@ -15,10 +15,10 @@ from __future__ import annotations
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Lock
-from typing import IO, Any, NamedTuple, overload
+from typing import IO, Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -37,7 +37,7 @@ class _OnDisk(NamedTuple):
     kind: Any
 
 
-class History(Sequence[Step]):
+class History:
     """Public arguments of each step taken, a tuple each.
 
     Parameters
@@ -59,14 +59,8 @@ class History(Sequence[Step]):
     def __len__(self) -> int:
         return len(self._steps)
 
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Step]: ...
-    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
-        if isinstance(index, slice):
-            return [self._fetch(step) for step in self._steps[index]]
-        return self._fetch(self._steps[index])
+    def __iter__(self) -> Iterator[Step]:
+        return map(self._fetch, self._steps)
 
     def _put_away(self, step: Step) -> Step:
         size = sum(value.nbytes for value in step if isinstance(value, np.ndarray))
@@ -185,7 +179,7 @@ def take_step(
     start: Callable[[Any], NDArray[Any]],
     run: str,
     shard: Any,
-    history: Sequence[tuple[Any, ...]] | int,
+    history: History | int,
     public: tuple[Any, ...],
     room: StoreLimits,
 ) -> NDArray[np.int64] | Missing:
