@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.store import open_tables
-from discreet.local.collector.tables import settings_of
+from discreet.local.collector.tables import Tables, settings_of
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -198,19 +197,16 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
 
 def kept_in(store):
     """Read the reports of a store as it lies there, beside any collector; withdrawn ones are without bits."""
-    tables = open_tables(store, settings_of(WORDS, CHANNEL))
+    tables = Tables(store, settings_of(WORDS, CHANNEL))
     try:
-        reports = f"{tables._prefix}reports"
-        return tables._reading.execute(
-            f"SELECT number, bits FROM {reports} WHERE length(bits) > 0"
-        ).fetchall()
+        return tables._reading.execute("SELECT number, bits FROM reports WHERE length(bits) > 0").fetchall()
     finally:
         tables.close()
 
 
 def saved_moments(store):
     """Return the moments as the last collector wrote them, before any row is read again."""
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(store, settings_of(WORDS, CHANNEL))
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), Tables(store, settings_of(WORDS, CHANNEL))
     try:
         tables.restore(moments)
     finally:

@@ -575,3 +575,32 @@ def test_nothing_sent_is_logged(call, caplog, capsys, tmp_path):
     said = caplog.text + "".join(capsys.readouterr())
     for hidden in (SECRET, "telling", "DSCR", report[0].number.hex()):
         assert hidden not in said
+
+
+def test_two_collectors_share_a_store(tmp_path):
+    """Both see all rows: numbers of rows are given in the order of commits."""
+    where, numbers = tmp_path / "shared.db", range(40)
+    with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
+        answers = []
+
+        def send(store, seed):
+            for i in numbers:
+                answers.append(store.add(rows(make_reports(9, 1000 * seed + i))))
+                store.moments()
+
+        senders = [threading.Thread(target=send, args=(store, seed)) for seed, store in enumerate((one, two))]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        assert [answer.result(30) for answer in answers] == [(9, 0)] * 80
+        sent = [report for seed in (0, 1) for i in numbers for report in make_reports(9, 1000 * seed + i)]
+        assert one.moments() == two.moments() == moments_of(sent)
+
+
+def test_the_url_of_a_database_is_no_store_and_its_password_is_not_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError, match="SQLite file, not the URL") as told:
+        ReportStore("postgresql://someone:secret-word@host/base", WORDS, CHANNEL)
+    assert "secret-word" not in str(told.value)
+    assert not list(tmp_path.iterdir())

@@ -27,47 +27,14 @@ def store(tmp_path):
         yield opened
 
 
-@pytest.mark.parametrize(
-    "k",
-    [
-        "0000000020000",
-        "20000",
-        "51",
-        "14",
-        "1",
-        "0",
-        "-3",
-        "2.0",
-        "+5",
-        " 5",
-        "5 ",
-        "\u0665",
-        "0x5",
-        "1e1",
-        "00005",
-        "9" * 400,
-    ],
-)
-def test_numbers_of_topics_are_small_and_plain(store, k):
-    """``0000000020000`` passed a check of its first nine digits, and asked for 5.5 GB."""
-    from urllib.parse import quote
-
-    assert call_app(store, "GET", f"/topics?k={quote(k)}")[0] == 422
-
-
-def test_the_most_topics_are_fifty_or_the_words(store, tmp_path):
-    assert topic_fits.MOST_TOPICS == 50
-    code, body, _ = call_app(store, "GET", "/topics?k=0013")
-    assert (code, json.loads(body)["k"]) == (200, 13)
-    words = tuple(f"w{i}" for i in range(60))
-    with ReportStore(tmp_path / "wide.db", words, CHANNEL) as wide:
-        assert call_app(wide, "GET", "/topics?k=51")[0] == 422
-        code, body, _ = call_app(wide, "GET", "/topics?k=50")
-        assert (code, json.loads(body)["k"]) == (200, 50)
+@pytest.mark.parametrize("asked", ["k=3", "k=0000000020000", "k=", "outliers=keep", "x"])
+def test_topics_take_no_parameters(store, asked):
+    """``k=0000000020000`` passed a check of its first nine digits, and asked for 5.5 GB."""
+    assert call_app(store, "GET", f"/topics?{asked}")[0] == 422
 
 
 def slow(monkeypatch, name, work):
-    """Let one of the two computations do something else; return how often each k was begun."""
+    """Let one of the two computations do something else; return how often it was begun."""
     begun = []
     plain = getattr(topic_fits.TopicFits, name)
 
@@ -87,14 +54,14 @@ def test_status_does_not_wait_for_a_fit(store, monkeypatch):
 
     async def run():
         asked = topic_fits.TopicFits(store, patience=30)
-        fit = asyncio.create_task(asked.topics(3))
+        fit = asyncio.create_task(asked.topics())
         await asyncio.sleep(0.1)
         began = time.monotonic()
         told = await asked.status()
         assert time.monotonic() - began < 5
         assert told["learnable_from"] == 500
         go_on.set()
-        assert (await fit)["k"] == 3
+        assert (await fit)["reports"] == 500
 
     asyncio.run(run())
 
@@ -106,14 +73,12 @@ def test_nobody_waits_longer_than_the_deadline_and_the_work_is_not_lost(store, m
     async def run():
         asked = topic_fits.TopicFits(store, patience=0.2)
         for _ in range(3):  # as three browsers do: one fit
-            with pytest.raises(topic_fits.NotYetError, match="3 topics are still being fitted"):
-                await asked.topics(3)
-        with pytest.raises(topic_fits.NotYetError, match="3 topics are just being fitted"):
-            await asked.topics(4)
+            with pytest.raises(topic_fits.NotYetError, match="topics are still being fitted"):
+                await asked.topics()
         go_on.set()
         await asyncio.sleep(1)
-        assert (await asked.topics(3))["reports"] == 500
-        assert begun == [(3, False)]
+        assert (await asked.topics())["reports"] == 500
+        assert begun == [()]
 
     asyncio.run(run())
 
@@ -126,8 +91,6 @@ def test_a_slow_look_gives_what_is_known(store, monkeypatch):
         asked = topic_fits.TopicFits(store, patience=0.2)
         told = await asked.status()
         assert (told["reports"], told["learnable"], told["learnable_from"]) == (500, None, None)
-        with pytest.raises(topic_fits.NotYetError, match="being looked at"):
-            await asked.topics(None)
         go_on.set()
         await asyncio.sleep(0.5)
         assert (await asked.status())["learnable_from"] == 500
@@ -137,9 +100,9 @@ def test_a_slow_look_gives_what_is_known(store, monkeypatch):
 
 def test_a_fit_that_takes_too_long_is_given_up(store):
     async def run():
-        told = await topic_fits.TopicFits(store, longest_fit=-1).topics(3)
+        told = await topic_fits.TopicFits(store, longest_fit=-1).topics()
         assert told["topics"] == []
-        assert "ask for fewer" in told["note"]
+        assert "took more than" in told["note"]
 
     asyncio.run(run())
 
@@ -148,29 +111,30 @@ def test_a_service_that_stops_gives_its_fit_up(store):
     async def run():
         asked = topic_fits.TopicFits(store)
         asked.stop()
-        assert (await asked.topics(3))["topics"] == []
+        assert (await asked.topics())["topics"] == []
 
     asyncio.run(run())
 
 
-def test_who_asks_for_one_number_after_the_other_leaves_time_between_fits(store, monkeypatch):
-    slow(monkeypatch, "_fit", lambda: time.sleep(0.6))
+def test_who_asks_and_asks_leaves_time_between_fits(store, monkeypatch):
+    monkeypatch.setattr(topic_fits, "_FRESH", 0.0)
+    begun = slow(monkeypatch, "_fit", lambda: time.sleep(0.3))
 
     async def run():
         asked = topic_fits.TopicFits(store)
-        await asked.topics(3)
-        with pytest.raises(topic_fits.NotYetError, match="just fitted") as told:
-            await asked.topics(4)
-        assert 0 < told.value.seconds <= 2
-        assert (await asked.topics(3))["k"] == 3  # what is known costs nothing
-        await asyncio.sleep(told.value.seconds)
-        assert (await asked.topics(4))["k"] == 4
+        first = await asked.topics()
+        store.add([(bytes(16), bytes(2))]).result(10)
+        assert await asked.topics() is first  # what is known costs nothing, and says how many it rests on
+        assert len(begun) == 1
+        await asyncio.sleep(4 * 0.3 + 0.5)
+        assert (await asked.topics())["reports"] == 501
+        assert len(begun) == 2
 
     asyncio.run(run())
 
 
 def test_the_service_says_when_to_come_again(store, monkeypatch):
-    async def never(self, k, **_):
+    async def never(self):
         raise topic_fits.NotYetError("not yet", 7.2)
 
     monkeypatch.setattr(topic_fits.TopicFits, "topics", never)
@@ -185,9 +149,9 @@ def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
     call = functools.partial(call_app, store)
     store.moments = store.moments_and_reports = functools.partial(_fail, StoreFailedError("cannot be read"))
     assert call("GET", "/status")[0] == 503
-    assert call("GET", "/topics?k=3")[0] == 503
+    assert call("GET", "/topics")[0] == 503
     store.moments, store.moments_and_reports = plain
-    assert call("GET", "/topics?k=3")[0] == 200
+    assert call("GET", "/topics")[0] == 200
 
 
 def _fail(error):

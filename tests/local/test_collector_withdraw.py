@@ -1,7 +1,4 @@
-"""Reports that are withdrawn, or kept for some days only: gone from the store, and from the moments, exactly.
-
-Each test runs on SQLite and, where its programs are installed, on PostgreSQL.
-"""
+"""Reports that are withdrawn, or kept for some days only: gone from the store, and from the moments, exactly."""
 
 import contextlib
 import functools
@@ -14,37 +11,18 @@ from concurrent.futures import wait
 
 import numpy as np
 import pytest
-from tests.local import postgres_server
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
-from discreet.local.collector.store import ReportStore, StoreFailedError, open_tables
-from discreet.local.collector.tables import ConflictError, settings_of
+from discreet.local.collector.store import ReportStore, StoreFailedError
+from discreet.local.collector.tables import ConflictError, Tables, settings_of
 
-TABLES = ("settings", "reports", "spent", "moments", "days")
 DAY = 86_400
 
 
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("psycopg", reason="needs the extra postgres")
-    if postgres_server.programs() is None:
-        pytest.skip("needs initdb and postgres")
-    with postgres_server.running() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def where(request, tmp_path):
-    if request.param == "sqlite":
-        return tmp_path / "reports.db"
-    import psycopg
-
-    url = request.getfixturevalue("server").url
-    with psycopg.connect(url) as beside:
-        for table in TABLES:
-            beside.execute(f"DROP TABLE IF EXISTS discreet_{table}")
-    return url
+@pytest.fixture
+def where(tmp_path):
+    return tmp_path / "reports.db"
 
 
 @pytest.fixture
@@ -62,7 +40,7 @@ def saved(where):
     """Return the moments as they are written, before any row is read."""
     from discreet.lda.moments.moments import Moments
 
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, settings_of(WORDS, CHANNEL))
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), Tables(where, settings_of(WORDS, CHANNEL))
     with contextlib.closing(tables):
         return moments, tables.restore(moments), tables.count()
 
@@ -130,7 +108,7 @@ def test_a_crash_leaves_both_or_neither(store, where):
     store.add(rows(reports)).result(30)
     store.moments()
     tables = store._tables
-    failure = tables.failures[0]
+    failure = sqlite3.Error
     for step in ("begin", "withdraw", "save", "commit"):
 
         def broken(*_):

@@ -58,17 +58,9 @@ _LARGEST_LOSS = 50.0
 
 
 def shuffled_delta(epsilon: float, epsilon_0: float, n_reports: int, *, tail: float = 1e-15) -> float:
-    """Return an upper bound of the delta at which shuffled reports satisfy ``epsilon``.
+    """Return an upper bound of the delta at which shuffled reports, each of loss ``epsilon_0``, satisfy ``epsilon``.
 
-    Parameters
-    ----------
-    epsilon : float
-        Central loss, from 0.
-    epsilon_0 : float
-        Pure loss of each report.
-    n_reports : int
-    tail : float
-        Probability of numbers of clones that need not be looked at; it is added to the answer.
+    ``tail`` is the probability of numbers of clones that need not be looked at; it is added to the answer.
     """
     if epsilon >= epsilon_0:
         return 0.0
@@ -166,13 +158,6 @@ def told_course(epsilon_0: float, n_answers: Sequence[int]) -> tuple[str, str]:
 
     Delta has one digit and is a tenth of one over all answers at most; epsilon, which is found at that delta, is
     rounded up to two digits.
-
-    Parameters
-    ----------
-    epsilon_0 : float
-        Pure loss of one answer.
-    n_answers : sequence of int
-        To each question.
     """
     delta = Context(1, ROUND_FLOOR).divide(Decimal(1), Decimal(10 * sum(n_answers)))
     epsilon = shuffled_course(epsilon_0, n_answers, float(delta))

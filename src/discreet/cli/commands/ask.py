@@ -28,8 +28,8 @@ def ask(
     in COURSE/topics. What is learned is post-processing of answers, each randomised by its writer.
 
     COURSE: Folder of the course; made where there is none.
-    --answers: Answers to the open question: a store of `discreet collect` (file or URL), or a file of `discreet
-        answer`. Several may be given. Without them the open question is named.
+    --answers: Answers to the open question: a store of `discreet collect`, or a file of `discreet answer`.
+        Several may be given. Without them the open question is named.
     --vocabulary: Begin a course about these public words, one per line.
     --epsilon: Of one answer, for a whole document; up to 20. To begin a course.
     --topics: Number of topics. To begin a course.
@@ -106,13 +106,12 @@ def _shares(given: str) -> list[float]:
 def _read(where: str, asked: "PublishedQuestion") -> "list[CodebookReport]":
     from discreet.local import read_codebook_reports
 
-    if "://" not in where:
-        if not Path(where).is_file():
-            raise CorpusError(f"there are no answers at {where}; give a store, or a file of answers.")
-        with Path(where).open("rb") as file:
-            is_store = file.read(15) == b"SQLite format 3"
-        if not is_store:
-            return read_codebook_reports(where)
+    if not Path(where).is_file():
+        raise CorpusError(f"there are no answers at {where}; give a store, or a file of answers.")
+    with Path(where).open("rb") as file:
+        is_store = file.read(15) == b"SQLite format 3"
+    if not is_store:
+        return read_codebook_reports(where)
     from discreet.local.whole_document.course import collected_answers
 
     return collected_answers(where, asked)

@@ -37,7 +37,7 @@ def collect(
     for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
     Both files may be edited while the service runs.
 
-    --store: SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database.
+    --store: SQLite file that keeps the reports, made where there is none.
     --vocabulary: The public words, one a line, as the writers have them.
     --question: Publish this question about whole documents, from `discreet ask`, and take answers to it; in the place
         of --vocabulary and channel.

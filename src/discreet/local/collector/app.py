@@ -34,7 +34,7 @@ from discreet.errors import DiscreetError
 from discreet.local.collector.access import PLAIN, HostCheck, Secrets
 from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.store import ReportStore, StoreFailedError
-from discreet.local.collector.topic_fits import MOST_TOPICS, NotYetError, TopicFits
+from discreet.local.collector.topic_fits import NotYetError, TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
 
 
@@ -102,14 +102,9 @@ def _topic_routes(store: ReportStore, fits: TopicFits) -> list[Route]:
         return JSONResponse(await fits.status(), headers=PLAIN)
 
     async def topics(request: Request) -> Response:
-        asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(store.words))
-        if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
-            raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
-        outliers = request.query_params.get("outliers", "")
-        if outliers not in ("", "keep"):
-            raise HTTPException(422, "outliers may be keep, or is left out.")
-        told = await fits.topics(int(asked) if asked else None, keep_all=outliers == "keep")
-        return JSONResponse(told, headers=PLAIN)
+        if request.query_params:
+            raise HTTPException(422, "/topics takes no parameters; LocalLDA.fit_moments fits as wanted.")
+        return JSONResponse(await fits.topics(), headers=PLAIN)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(text, headers={**PLAIN, "Content-Security-Policy": policy})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -27,7 +28,41 @@ from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
 
-class ReportForm:
+class Form(ABC):
+    """What every report of a collector looks like; ``size`` bytes each."""
+
+    size: int
+
+    def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
+        """Return number and content of each report; ``CorpusError`` says what is off, never the content.
+
+        ``count=False`` lets any number of ones pass: what was taken once may be taken back.
+        """
+        if not raw:
+            raise CorpusError("expected one or more reports, but nothing came.")
+        whole = len(raw) // self.size * self.size
+        may_come = self._good(np.frombuffer(raw[:whole], np.uint8).reshape(-1, self.size))
+        if not may_come.all():
+            i = int(np.argmin(may_come))
+            self._explain(raw[i * self.size : (i + 1) * self.size], i)
+        if whole < len(raw):
+            self._explain(raw[whole:], whole // self.size)
+        return self._parts([raw[i : i + self.size] for i in range(0, len(raw), self.size)], raw, count)
+
+    @abstractmethod
+    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Say which rows of bytes, a report each, may come."""
+
+    @abstractmethod
+    def _explain(self, raw: bytes, i: int) -> None:
+        """Raise ``CorpusError`` about a report that may not come."""
+
+    @abstractmethod
+    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
+        """Take good reports apart."""
+
+
+class ReportForm(Form):
     """What every report of this collector looks like: all but its number and its bits is known beforehand.
 
     Parameters
@@ -49,18 +84,10 @@ class ReportForm:
         unused = -len(words) % 8
         self._unused = np.uint8((0xFF << (8 - unused)) & 0xFF if unused else 0)
 
-    def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
-        """Return number and packed bits of each report; ``CorpusError`` says what is off, never the bits.
-
-        ``count=False`` lets any number of ones pass: what was taken once may be taken back.
-        """
-        check_each(raw, self.size, self._good, self._explain)
+    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
         if count:
             self._count(raw)
-        return [
-            (raw[i + NUMBER.start : i + HEADER_BYTES], raw[i + HEADER_BYTES : i + self.size])
-            for i in range(0, len(raw), self.size)
-        ]
+        return [(one[NUMBER], one[HEADER_BYTES:]) for one in found]
 
     def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return (rows[:, : len(self._head)] == self._head).all(axis=1) & ((rows[:, -1] & self._unused) == 0)
@@ -88,32 +115,6 @@ class ReportForm:
         )
 
 
-def check_each(
-    raw: bytes,
-    size: int,
-    good: Callable[[NDArray[np.uint8]], NDArray[np.bool_]],
-    explain: Callable[[bytes, int], None],
-) -> None:
-    """Look at what came as reports of ``size`` bytes, and let the first one that is off be explained.
-
-    Parameters
-    ----------
-    good : callable
-        ``good(rows)``: which rows of bytes, a report each, may come.
-    explain : callable
-        ``explain(report, number)`` raises ``CorpusError``.
-    """
-    if not raw:
-        raise CorpusError("expected one or more reports, but nothing came.")
-    whole = len(raw) // size * size
-    may_come = good(np.frombuffer(raw[:whole], np.uint8).reshape(-1, size))
-    if not may_come.all():
-        i = int(np.argmin(may_come))
-        explain(raw[i * size : (i + 1) * size], i)
-    if whole < len(raw):
-        explain(raw[whole:], whole // size)
-
-
 def refuse_seeded(channel: BitChannel | CodebookChannel, i: int) -> None:
     """Refuse a report whose channel says that it was made with a seed."""
     if channel.reproducible:
@@ -123,7 +124,7 @@ def refuse_seeded(channel: BitChannel | CodebookChannel, i: int) -> None:
         )
 
 
-class AnswerForm:
+class AnswerForm(Form):
     """As :class:`ReportForm`, for reports of whole documents.
 
     Parameters
@@ -138,13 +139,7 @@ class AnswerForm:
         self._own = np.zeros(len(blank), bool)
         self._own[ANSWER] = self._own[CLIENT_NUMBER] = True
 
-    def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
-        """Return number and answer of each report; ``CorpusError`` says what is off, never the answer.
-
-        ``count`` is that of :class:`ReportForm`; there is nothing to count here.
-        """
-        check_each(raw, self.size, self._good, self._explain)
-        found = [raw[start : start + self.size] for start in range(0, len(raw), self.size)]
+    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
         for i, one in enumerate(found):
             if not self._asked.asks(one[CLIENT_NUMBER]):
                 raise CorpusError(
@@ -156,9 +151,9 @@ class AnswerForm:
         below = rows[:, ANSWER].copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
         return ((rows == self._blank) | self._own).all(axis=1) & below
 
-    def _explain(self, one: bytes, i: int) -> None:
+    def _explain(self, raw: bytes, i: int) -> None:
         try:
-            report = CodebookReport.from_bytes(one)
+            report = CodebookReport.from_bytes(raw)
         except CorpusError as error:
             raise CorpusError(f"report {i + 1}: {error}") from None
         refuse_seeded(report.channel, i)

@@ -19,6 +19,7 @@ every committed row was added: a crash leaves both or neither.
 import logging
 import math
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +37,7 @@ from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import (
     TOGETHER,
     Receipt,
-    SqliteTables,
     StoreFailedError,
-    StoreSettings,
     Tables,
     Tally,
     Withdrawal,
@@ -247,40 +246,13 @@ def _passed() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-_POSTGRES = ("postgresql://", "postgres://")
-
-
-def is_url(where: str | Path) -> bool:
-    """Whether it names a database rather than a file."""
-    return isinstance(where, str) and where.startswith(_POSTGRES)
-
-
-def open_tables(where: str | Path, settings: StoreSettings, *, read_only: bool = False) -> Tables:
-    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database; or only read them.
-
-    Raises
-    ------
-    CorpusError
-        Where they hold reports of another channel or vocabulary, or cannot be used.
-    """
-    if is_url(where):
-        try:
-            from discreet.local.collector.postgres import PostgresTables
-        except ImportError as error:
-            raise DiscreetError(
-                f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
-            ) from None
-        return PostgresTables(str(where), settings, read_only=read_only)
-    return SqliteTables(Path(where), settings, read_only=read_only)
-
-
 class ReportStore:
     """Reports of one channel and one vocabulary.
 
     Parameters
     ----------
-    where : path or str
-        A SQLite file, made where it does not exist, or the URL of a PostgreSQL database.
+    where : path
+        A SQLite file, made where it does not exist.
     words : sequence of str
         The vocabulary.
     channel : BitChannel or PublishedQuestion
@@ -312,7 +284,7 @@ class ReportStore:
         self._keep_days, self._expired, self._calendar = keep_days, 0, _Calendar()
         kept = settings_of(self.words, channel)
         self._width = kept.width
-        self._tables = open_tables(where, kept)
+        self._tables = Tables(where, kept)
         # One at a time on the connection that writes: batches, or the moments.
         self._using = threading.Lock()
         try:
@@ -416,7 +388,7 @@ class ReportStore:
         """
         try:
             moments, blocks = self._sums.snapshot()
-        except self._tables.failures as error:
+        except sqlite3.Error as error:
             raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
         assert isinstance(moments, Moments)  # of answers about whole documents nobody asks for moments
         return moments, blocks
@@ -438,7 +410,7 @@ class ReportStore:
                 self._sums.fold()
                 self._sums.save()
             self._scrub()
-        except self._tables.failures as error:
+        except sqlite3.Error as error:
             raise StoreFailedError(
                 f"the moments could not be written ({type(error).__name__}); they are made again from the reports."
             ) from None
@@ -473,7 +445,7 @@ class ReportStore:
                     results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
                     total = tables.count(writing=True) if self._recount else None
                 self._recount = False
-            except tables.failures as error:
+            except sqlite3.Error as error:
                 _log.warning("reports could not be written: %s", type(error).__name__)
                 results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
                 # A commit may have succeeded whose answer never came.
@@ -496,7 +468,7 @@ class ReportStore:
                 self._look()
                 self._expire_old()
                 self._trouble, self._looked = None, time.monotonic()
-            except (*self._tables.failures, CorpusError) as error:  # nothing is lost: it is tried again
+            except (sqlite3.Error, CorpusError) as error:  # nothing is lost: it is tried again
                 if self._trouble is None:
                     _log.warning("the store is in trouble: %s", type(error).__name__)
                 self._trouble = "the store cannot be used; it may have been moved, or the database stopped"

@@ -1,4 +1,4 @@
-"""The tables of a collector's store, whatever database they lie in.
+"""The tables of a collector's store, in a SQLite file.
 
 ``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; a report
 that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
@@ -9,13 +9,10 @@ of a day, where reports are kept for a number of days only; no report has a time
 ``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
 moments it has in memory are of the past.
 
-:class:`Tables` knows no dialect; :class:`SqliteTables` and :mod:`discreet.local.collector.postgres` add connections and
-words.
-
-SQLite (:class:`SqliteTables`): a write-ahead log, and a commit that returns when it is on the disk. A file that is
-removed while it is open goes on to exist for this process alone, and so does its log: what is written then is lost when
-the process ends. So file and log are looked for, by their numbers in the file system, before each transaction and after
-it, and nothing is acknowledged where they are gone.
+SQLite keeps a write-ahead log, and a commit returns when it is on the disk. A file that is removed while it is open
+goes on to exist for this process alone, and so does its log: what is written then is lost when the process ends. So
+file and log are looked for, by their numbers in the file system, before each transaction and after it, and nothing is
+acknowledged where they are gone.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from hmac import compare_digest
@@ -109,16 +105,29 @@ def settings_of(words: Sequence[str], channel: BitChannel | PublishedQuestion) -
 
 
 _VERSION = "1"
-#: BYTES, ROW and UNORDERED stand for what the dialect says instead.
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS {}settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {}reports (id ROW, number BYTES NOT NULL UNIQUE, bits BYTES NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {}spent (ticket BYTES PRIMARY KEY) UNORDERED",
-    "CREATE TABLE IF NOT EXISTS {}moments (one INTEGER PRIMARY KEY CHECK (one = 1), last_id BIGINT NOT NULL, "
-    "n BIGINT NOT NULL, counts BYTES NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {}days (day INTEGER PRIMARY KEY, last_id BIGINT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS {}withdrawn ON {}reports (id) WHERE length(bits) = 0",
+    "CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS reports "
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS moments (one INTEGER PRIMARY KEY CHECK (one = 1), last_id BIGINT NOT NULL, "
+    "n BIGINT NOT NULL, counts BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS days (day INTEGER PRIMARY KEY, last_id BIGINT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS withdrawn ON reports (id) WHERE length(bits) = 0",
 )
+_SETTINGS = "SELECT name, value FROM settings"
+#: Takes reports apart that come as one blob, number and bits after number and bits.
+_INSERT = """
+INSERT OR IGNORE INTO reports (number, bits)
+WITH RECURSIVE place (i) AS (
+    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
+)
+SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
+"""
+#: Seconds to wait for others that write.
+_BUSY_SECONDS = 30
+#: In place of the numbers of a file that is not there.
+_GONE = (0, 0)
 
 
 class ConflictError(CorpusError):
@@ -148,36 +157,47 @@ class Receipt(NamedTuple):
     repeated: int
 
 
-class Tables(ABC):
+class Tables:
     """Two connections to a store, one that writes and one that reads; each is used by one thread at a time.
 
     Parameters
     ----------
-    where : str
-        As messages name the store; no password.
+    where : path
+        A file, which is made where there is none, for its owner alone.
     settings : StoreSettings
     read_only : bool, default False
         Only read a store that is there; nothing is made, and the database refuses to write.
+
+    Raises
+    ------
+    CorpusError
+        Where it holds reports of another channel or vocabulary, or cannot be used.
     """
 
-    #: What the driver raises.
-    failures: tuple[type[Exception], ...] = ()
-    #: How the dialect marks a parameter, begins to write, and takes apart reports that come as one value; and what the
-    #: names of its tables begin with.
-    _mark, _begin, _insert_all, _prefix = "%s", "", "", ""
-    #: Its types of bytes and of row numbers that are never given again; and a table that keeps no order of its rows.
-    _bytes, _row, _unordered = "", "", ""
-    _writing: Any
-    _reading: Any
-
-    def __init__(self, where: str, settings: StoreSettings, *, read_only: bool = False) -> None:
-        self.where, self.width, self._read_only = where, settings.width, read_only
+    def __init__(self, where: str | Path, settings: StoreSettings, *, read_only: bool = False) -> None:
+        if "://" in str(where):  # not shown: it may hold a password
+            raise CorpusError(
+                "a store of reports is a SQLite file, not the URL of a database; give its path."
+            )
+        # SQLite keeps its log beside the file that a link leads to.
+        self._path, self.width, self._read_only = Path(where).resolve(), settings.width, read_only
+        if self._path.exists() and self._path.stat().st_nlink > 1:
+            raise CorpusError(
+                f"{where} has another name (a hard link), by which it could be opened beside this store's log; copy "
+                "it to a file of its own, and give that."
+            )
+        self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
+        self._identity: list[tuple[int, int]] = []
         wanted = {"version": _VERSION, **settings.named}
+        self._writing: Any = None
+        self._reading: Any = None
         try:
-            self._writing = self._reading = None
-            found = self._settings() if read_only else self._set_up(wanted)
-            self._reading = self._reading or self._connect()
-        except self.failures as error:
+            self._writing = None if read_only else self._connect()
+            found = dict(wanted) if read_only else self._set_up(wanted)
+            self._reading = self._connect()
+            if read_only:
+                found = dict(self._reading.execute(_SETTINGS).fetchall())
+        except sqlite3.Error as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
         for name, what in (
@@ -190,54 +210,62 @@ class Tables(ABC):
                 unlike = what or _unlike(str(found.get(name)), wanted[name])
                 instead = "" if read_only else ", or another --store"
                 raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
-
-    def _settings(self) -> dict[str, str]:
-        """Return what a store says of itself; a database that is none fails."""
-        self._reading = self._connect()
-        return dict(self._run(self._reading, "SELECT name, value FROM {}settings").fetchall())
+        if read_only:
+            return
+        self._identity = self._look()
+        if _GONE in self._identity:
+            self.close()
+            raise CorpusError(
+                f"the store {where} has no file or no log of its name; it was moved or removed meanwhile."
+            )
 
     def _set_up(self, wanted: dict[str, str]) -> dict[str, str]:
         """Make what is missing, and return what the store says of itself."""
-        self._writing = self._connect()
         self.begin()
         for statement in _SCHEMA:
-            for word, own in (("BYTES", self._bytes), ("ROW", self._row), ("UNORDERED", self._unordered)):
-                statement = statement.replace(word, own)  # noqa: PLW2901
-            self._run(self._writing, statement)
-        found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
+            self._writing.execute(statement)
+        found = dict(self._writing.execute(_SETTINGS).fetchall())
         if not found:
-            for pair in wanted.items():
-                self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
+            self._writing.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
             found = dict(wanted)
         self.commit()
         return found
 
-    @abstractmethod
-    def _connect(self) -> Any:
-        """Open a connection."""
-
-    @abstractmethod
-    def _in_transaction(self) -> bool:
-        """Whether the writing connection is inside a transaction."""
-
-    def _run(self, connection: Any, statement: str, values: tuple[Any, ...] = ()) -> Any:
-        return connection.execute(statement.replace("?", self._mark).replace("{}", self._prefix), values)
+    def _connect(self) -> sqlite3.Connection:
+        if self._read_only:
+            return sqlite3.connect(
+                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
+            )
+        if not self._path.exists():
+            self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+        connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        return connection
 
     def begin(self) -> None:
-        """Begin to write, once nobody else does: row numbers are given in the order of commits."""
-        for statement in self._begin.split("; "):
-            self._writing.execute(statement)
+        """Begin to write, into the file that has the store's name, once nobody else does.
+
+        So row numbers are given in the order of commits.
+        """
+        self.check()
+        self._writing.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Return when what was written since :meth:`begin` is on the disk."""
+        """Return when what was written is on the disk, in the file that has the store's name."""
         self._writing.execute("COMMIT")
+        self.check()
 
     def rollback(self) -> None:
         """Undo what was written since :meth:`begin`, if anything; never fails."""
         try:
-            if self._in_transaction():
+            if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
-        except self.failures:
+        except sqlite3.Error:
             self._writing.close()  # the database then undoes it
 
     @contextmanager
@@ -256,11 +284,11 @@ class Tables(ABC):
         run = self._writing
         run.execute("SAVEPOINT batch")
         # One statement for all of them: Python's lock is given back once for a batch, not once for a report.
-        counted = run.execute(self._insert_all, self._parts(b"".join(chain.from_iterable(rows)))).rowcount
+        counted = run.execute(self._insert_all, (b"".join(chain.from_iterable(rows)),)).rowcount
         refused: CorpusError | None = None
         if counted < len(rows):
             for i, (number, bits) in enumerate(rows):
-                there = self._run(run, "SELECT bits FROM {}reports WHERE number = ?", (number,)).fetchone()
+                there = run.execute("SELECT bits FROM reports WHERE number = ?", (number,)).fetchone()
                 if there[0] and there[0] != bits:  # without bits it was withdrawn, and is not counted again
                     refused = ConflictError(
                         f"report {i + 1} of {len(rows)}, number {number.hex()}, came before with other bits, and "
@@ -269,33 +297,27 @@ class Tables(ABC):
                     break
         # A repeated report needs no ticket of its own: its first answer may have been lost on the way.
         if refused is None and ticket is not None and counted:
-            statement = "INSERT INTO {}spent VALUES (?) ON CONFLICT DO NOTHING"
-            if not self._run(run, statement, (ticket,)).rowcount:
+            statement = "INSERT INTO spent VALUES (?) ON CONFLICT DO NOTHING"
+            if not run.execute(statement, (ticket,)).rowcount:
                 refused = SpentError("this ticket was used before; ask for another one.")
         if refused is not None:
             run.execute("ROLLBACK TO SAVEPOINT batch")
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
 
-    @abstractmethod
-    def _parts(self, joined: bytes) -> Any:
-        """Return what the dialect takes many reports as."""
-
     def count(self, *, writing: bool = False) -> int:
         """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
         connection = self._writing if writing else self._reading
-        there = "SELECT count(*) FROM {}reports"
+        there = "SELECT count(*) FROM reports"
         withdrawn = f"{there} WHERE length(bits) = 0"
-        return int(
-            self._run(connection, there).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0]
-        )
+        return int(connection.execute(there).fetchone()[0] - connection.execute(withdrawn).fetchone()[0])
 
     def after(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
         """Return row number, report number and bits of the next committed reports, in order."""
         statement = (
-            "SELECT id, number, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+            "SELECT id, number, bits FROM reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
         )
-        return self._run(self._reading, statement, (last_id, most)).fetchall()
+        return self._reading.execute(statement, (last_id, most)).fetchall()
 
     def withdraw(self, rows: Sequence[tuple[bytes, bytes]]) -> tuple[list[bytes], Withdrawal]:
         """Take the bits of these reports away, and return them; between begin and commit.
@@ -304,8 +326,8 @@ class Tables(ABC):
         """
         taken, before, unknown = list[bytes](), 0, 0
         for number, bits in rows:
-            found = self._run(
-                self._writing, "SELECT id, bits FROM {}reports WHERE number = ?", (number,)
+            found = self._writing.execute(
+                "SELECT id, bits FROM reports WHERE number = ?", (number,)
             ).fetchone()
             if found is None:
                 unknown += 1
@@ -314,7 +336,7 @@ class Tables(ABC):
             elif not compare_digest(bytes(found[1]), bits):
                 unknown += 1
             else:
-                self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id = ?", (b"", found[0]))
+                self._writing.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
                 taken.append(found[1])
         return taken, Withdrawal(len(taken), before, unknown)
 
@@ -323,11 +345,11 @@ class Tables(ABC):
 
         What was withdrawn stays, as a number without bits, so that it is never counted again.
         """
-        statement = "SELECT id, bits FROM {}reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
-        rows = self._run(self._writing, statement, (last_id, most)).fetchall()
+        statement = "SELECT id, bits FROM reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+        rows = self._writing.execute(statement, (last_id, most)).fetchall()
         if rows:
-            old = "DELETE FROM {}reports WHERE id <= ? AND length(bits) > 0"
-            self._run(self._writing, old, (rows[-1][0],))
+            old = "DELETE FROM reports WHERE id <= ? AND length(bits) > 0"
+            self._writing.execute(old, (rows[-1][0],))
         return [bits for _, bits in rows], len(rows) == most
 
     def mark_day(self, day: int) -> None:
@@ -335,47 +357,66 @@ class Tables(ABC):
 
         Days after this one were noted by a clock that has been put back since: what they say is noted for this day.
         """
-        run, newest = self._writing, "SELECT coalesce(max(id), 0) FROM {}reports"
-        last = self._run(run, newest).fetchone()[0]
-        self._run(run, "DELETE FROM {}days WHERE day > ?", (day,))
-        if self._run(run, "SELECT coalesce(max(last_id), -1) FROM {}days").fetchone()[0] < last:
-            self._run(run, "DELETE FROM {}days WHERE day = ?", (day,))
-            self._run(run, "INSERT INTO {}days VALUES (?, ?)", (day, last))
+        run, newest = self._writing, "SELECT coalesce(max(id), 0) FROM reports"
+        last = run.execute(newest).fetchone()[0]
+        run.execute("DELETE FROM days WHERE day > ?", (day,))
+        if run.execute("SELECT coalesce(max(last_id), -1) FROM days").fetchone()[0] < last:
+            run.execute("DELETE FROM days WHERE day = ?", (day,))
+            run.execute("INSERT INTO days VALUES (?, ?)", (day, last))
 
     def last_by(self, day: int) -> int:
         """Return the last row that is known to have come by this day (0: none)."""
-        found = self._run(self._writing, "SELECT max(last_id) FROM {}days WHERE day <= ?", (day,)).fetchone()
+        found = self._writing.execute("SELECT max(last_id) FROM days WHERE day <= ?", (day,)).fetchone()
         return int(found[0] or 0)
 
     def generation(self) -> int:
         """Return how often reports were taken away."""
-        statement = "SELECT value FROM {}settings WHERE name = 'generation'"
-        found = self._run(self._reading, statement).fetchone()
+        statement = "SELECT value FROM settings WHERE name = 'generation'"
+        found = self._reading.execute(statement).fetchone()
         return 0 if found is None else int(found[0])
 
     def save(self, moments: Moments | Tally, last_id: int, generation: int) -> None:
         """Write the moments of the reports up to ``last_id``; between begin and commit."""
         upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
-        self._run(self._writing, "DELETE FROM {}moments")
-        self._run(
-            self._writing,
-            "INSERT INTO {}moments VALUES (1, ?, ?, ?)",
+        self._writing.execute("DELETE FROM moments")
+        self._writing.execute(
+            "INSERT INTO moments VALUES (1, ?, ?, ?)",
             (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
         )
-        self._run(self._writing, "DELETE FROM {}settings WHERE name = 'generation'")
-        self._run(self._writing, "INSERT INTO {}settings VALUES ('generation', ?)", (str(generation),))
+        self._writing.execute("DELETE FROM settings WHERE name = 'generation'")
+        self._writing.execute("INSERT INTO settings VALUES ('generation', ?)", (str(generation),))
 
-    @abstractmethod
     def check(self) -> None:
-        """Raise one of ``failures`` where what was opened is not there any more."""
+        """Raise where file or log were removed or replaced."""
+        if self._identity and self._look() != self._identity:
+            raise sqlite3.OperationalError("the store's file was removed or replaced")
 
-    @abstractmethod
     def scrub(self) -> bool:
-        """Leave no copy of what was deleted, as far as this process can reach; return whether none is left."""
+        """Leave no copy of what was deleted in the write-ahead log, and return True.
+
+        False, at once, where somebody still reads what was before.
+        """
+        self._writing.execute("PRAGMA busy_timeout = 0")
+        try:
+            ((held_up, _, _),) = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self._writing.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
+        return not held_up
+
+    def _look(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for path in (self._path, Path(f"{self._path}-wal")):
+            try:
+                there = path.stat()
+            except OSError:
+                found.append(_GONE)
+            else:
+                found.append((there.st_dev, there.st_ino))
+        return found
 
     def restore(self, moments: Moments | Tally) -> int:
         """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
-        row = self._run(self._reading, "SELECT last_id, n, counts FROM {}moments").fetchone()
+        row = self._reading.execute("SELECT last_id, n, counts FROM moments").fetchone()
         if row is None:
             return 0
         last_id, n, counts = row
@@ -404,102 +445,3 @@ def _unlike(kept: str, wanted: str) -> str:
     if then[:1] != now[:1]:
         return "on another question"
     return "on this question through another channel, or for other shares of the clients"
-
-
-#: Takes reports apart that come as one blob, number and bits after number and bits.
-_INSERT = """
-INSERT OR IGNORE INTO reports (number, bits)
-WITH RECURSIVE place (i) AS (
-    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
-)
-SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
-"""
-#: Seconds to wait for others that write.
-_BUSY_SECONDS = 30
-#: In place of the numbers of a file that is not there.
-_GONE = (0, 0)
-
-
-class SqliteTables(Tables):
-    """Tables in a file, which is made where there is none, for its owner alone."""
-
-    failures = (sqlite3.Error,)
-    _mark, _begin = "?", "BEGIN IMMEDIATE"
-    _bytes, _row, _unordered = "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT", "WITHOUT ROWID"
-
-    def __init__(self, path: Path, settings: StoreSettings, *, read_only: bool = False) -> None:
-        # SQLite keeps its log beside the file that a link leads to.
-        self._path = path.resolve()
-        if self._path.exists() and self._path.stat().st_nlink > 1:
-            raise CorpusError(
-                f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
-                "to a file of its own, and give that."
-            )
-        self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
-        self._identity: list[tuple[int, int]] = []
-        super().__init__(str(path), settings, read_only=read_only)
-        if read_only:
-            return
-        self._identity = self._look()
-        if _GONE in self._identity:
-            self.close()
-            raise CorpusError(
-                f"the store {path} has no file or no log of its name; it was moved or removed meanwhile."
-            )
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._read_only:
-            return sqlite3.connect(
-                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
-            )
-        if not self._path.exists():
-            self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
-        connection = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA cache_size = -65536")
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-        return connection
-
-    def begin(self) -> None:
-        """Begin to write, into the file that has the store's name."""
-        self.check()
-        super().begin()
-
-    def commit(self) -> None:
-        """Return when what was written is on the disk, in the file that has the store's name."""
-        super().commit()
-        self.check()
-
-    def check(self) -> None:
-        """Raise where file or log were removed or replaced."""
-        if self._identity and self._look() != self._identity:
-            raise sqlite3.OperationalError("the store's file was removed or replaced")
-
-    def scrub(self) -> bool:
-        """Empty the write-ahead log, which may hold what was deleted, if nobody reads what was before; never wait."""
-        self._writing.execute("PRAGMA busy_timeout = 0")
-        try:
-            ((held_up, _, _),) = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            self._writing.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
-        return not held_up
-
-    def _look(self) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        for path in (self._path, Path(f"{self._path}-wal")):
-            try:
-                there = path.stat()
-            except OSError:
-                found.append(_GONE)
-            else:
-                found.append((there.st_dev, there.st_ino))
-        return found
-
-    def _in_transaction(self) -> bool:
-        return bool(self._writing.in_transaction)
-
-    def _parts(self, joined: bytes) -> Any:
-        return (joined,)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,8 +24,7 @@ import numpy as np
 from discreet._base.files import lock_beside, write_whole
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.local.collector.store import is_url, open_tables
-from discreet.local.collector.tables import TOGETHER, settings_of
+from discreet.local.collector.tables import TOGETHER, Tables, settings_of
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.questions import (
     CodebookReport,
@@ -237,8 +237,8 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
 
     Parameters
     ----------
-    where : path or str
-        A SQLite file, or the URL of a PostgreSQL database; a collector may be using it.
+    where : path
+        A collector's SQLite file; it may be in use.
     asked : PublishedQuestion
 
     Raises
@@ -246,20 +246,19 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
     CorpusError
         Where there is no such store, or one of other reports.
     """
-    if not is_url(where) and not Path(where).is_file():
+    if not Path(where).is_file():
         raise CorpusError(f"there is no store of reports at {where}.")
     blank, found = asked.blank(), list[CodebookReport]()
-    tables = open_tables(where, settings_of(asked.question.vocabulary, asked), read_only=True)
+    tables = Tables(where, settings_of(asked.question.vocabulary, asked), read_only=True)
     try:
-        last, more = 0, True
-        while more:
-            rows = tables.after(last, TOGETHER)
+        last = 0
+        while rows := tables.after(last, TOGETHER):
             found += [
-                replace(blank, number=bytes(number), answer=int.from_bytes(bytes(answer), "little"))
+                replace(blank, number=number, answer=int.from_bytes(answer, "little"))
                 for _, number, answer in rows
             ]
-            last, more = (rows[-1][0] if rows else last), len(rows) == TOGETHER
-    except tables.failures as error:
+            last = rows[-1][0]
+    except sqlite3.Error as error:
         raise CorpusError(f"the store cannot be read ({type(error).__name__}).") from None
     finally:
         tables.close()

@@ -78,20 +78,7 @@ def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int
 
 
 def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:
-    """Return what is known with the answers to ``state.question``.
-
-    Parameters
-    ----------
-    state : State
-    answers : Answers
-        At least one.
-    channel : CodebookChannel
-        That the clients answered through.
-    n_questions : int
-        How many there are in all.
-    seed : int
-        Of starting points; public.
-    """
+    """Return what is known with the answers, one or more, to ``state.question``, one of ``n_questions``."""
     question = state.question
     assert question is not None
     codebook, n = channel.codebook(question.dimension, question.digest), len(answers.numbers)
@@ -115,20 +102,7 @@ def simulated_answers(
     stream: SecureStream,
     callback: Callback | None = None,
 ) -> Answers:
-    """Answer for documents, each as a client of its own.
-
-    Parameters
-    ----------
-    question : Question
-    channel : CodebookChannel
-    counts : CSR matrix of shape (n_documents, n_words)
-    rows : array of int
-        Documents that are asked.
-    numbers : sequence of bytes
-        Public number of each document's client.
-    stream : SecureStream
-    callback : callable, optional
-    """
+    """Answer for the documents ``rows``, each as a client of its own; ``numbers`` are those of all documents."""
     codebook = channel.codebook(question.dimension, question.digest)
     own = [numbers[row] for row in rows]
     found = np.empty(len(own), np.int64)

@@ -297,7 +297,6 @@ def read_codebook_reports(path: str | os.PathLike[str]) -> list[CodebookReport]:
     return found
 
 
-_END = 2**32
 #: Bytes of a file: what a question may ask about at most fits in.
 _LARGEST = 64 * 2**20
 _NUMBERS = ("codewords", "chosen", "member", "other")
@@ -327,7 +326,7 @@ class PublishedQuestion:
 
     def _fault(self) -> str:
         steps = [after - before for before, after in pairwise((0, *self.ends))]
-        if not steps or min(steps) < 1 or self.ends[-1] != _END:
+        if not steps or min(steps) < 1 or self.ends[-1] != _ONE:
             return "the parts of the clients must grow, and end at 2^32"
         if self.question.place >= len(steps):
             return "it is for a part of the clients that is not there"
