@@ -146,16 +146,15 @@ def list_words(release: Release) -> Listing:
     position = np.zeros(n_words, dtype=np.int64)
     position[listed] = np.arange(len(listed))
     depth = max(1, min(n_topics, _LARGEST_INDEX // len(listed)))
-    topics: list[dict[str, Any]] = []
-    for topic, chosen in enumerate(candidates):
-        topics.append(
-            {
-                "words": position[chosen].tolist(),
-                "p": _rounded(topic_word[topic, chosen]),
-                "noise": None if noise is None else _rounded(noise[topic, chosen]),
-                "name": ", ".join(labels[topic]),
-            }
-        )
+    topics = [
+        {
+            "words": position[chosen].tolist(),
+            "p": _rounded(topic_word[topic, chosen]),
+            "noise": None if noise is None else _rounded(noise[topic, chosen]),
+            "name": ", ".join(labels[topic]),
+        }
+        for topic, chosen in enumerate(candidates)
+    ]
     data = {
         "words": [shown(release.vocabulary[word]) for word in listed.tolist()],
         "weight": None if weight is None else _rounded(weight[listed]),

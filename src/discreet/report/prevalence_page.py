@@ -12,7 +12,7 @@ import io
 from base64 import b64encode
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -50,7 +50,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     noisy = [name.startswith(MOSTLY_NOISE) for name in release.topics]
     order: list[int] = sorted(range(len(base)), key=lambda topic: (noisy[topic], -base[topic]))
     found = _at_the_level_of_the_test(release.against_rest) if len(release.groups) > 1 else None
-    states = _states(release, found)
+    drawn = _Drawn(release, order, base, _states(release, found), found)
     reach = 1.96 * release.n_units_error
     several = len(periods) > 1
     title = release.details.get("title") or _title(release)
@@ -63,14 +63,14 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             ordered=bool(periods),
             lines=release.table is not None and "freq" in release.configuration,
             private_groups=release.configuration.get("group_selection") == "private",
-            parts=_charts(release, order, base, states, found),
+            parts=_charts(drawn),
             columns=_columns(release),
             groups=release.groups,
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
             size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
             spans=_spans(release),
-            heat=_heat(release, order, base, states),
+            heat=_heat(drawn),
             told=[] if found is None else _told(release, found),
             differences=None if found is None or periods else _differences(release, found),
             changes=_changes(release, order) if several else None,
@@ -106,62 +106,59 @@ def _title(release: PrevalenceRelease) -> str:
     return f"{topics} in {many(len(release.groups), 'group')}"
 
 
+class _Row(NamedTuple):
+    """Groups that stand together: all of them, or a row of a cross table, in which they are called otherwise."""
+
+    name: str
+    groups: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def _rows_of(release: PrevalenceRelease) -> list[_Row]:
+    if release.table is None:
+        return [_Row("", release.groups, release.groups)]
+    rows, columns = release.table
+    width = len(columns)
+    return [
+        _Row(shown(row), release.groups[at * width : (at + 1) * width], columns)
+        for at, row in enumerate(rows)
+    ]
+
+
 def _columns(release: PrevalenceRelease) -> list[str]:
     """Return what stands above each column of the tables: the group, of a cell its column alone."""
-    if release.table is None:
-        return [shown(group) for group in release.groups]
-    rows, columns = release.table
-    names = [shown(column) for _ in rows for column in columns]
-    return names + [shown(group) for group in release.groups[len(names) :]]
+    names = [name for row in _rows_of(release) for name in row.names]
+    return [shown(name) for name in (*names, *release.groups[len(names) :])]
 
 
-def _charts(
-    release: PrevalenceRelease,
-    order: list[int],
-    base: list[float],
-    states: list[list[str]],
-    differences: Differences | None,
-) -> list[dict[str, Any]]:
+class _Drawn(NamedTuple):
+    """What all charts of a page are made of; ``order`` is that of the topics, ``base`` their shares in all."""
+
+    release: PrevalenceRelease
+    order: list[int]
+    base: list[float]
+    states: list[list[str]]
+    differences: Differences | None
+
+
+def _charts(drawn: _Drawn) -> list[dict[str, Any]]:
     """Return parts of small charts, one for each topic: its line over the periods, or its share in each group.
 
     One part; of a cross table one for each row, over its columns.
     """
-    if release.table is None:
-        return [
-            {
-                "name": "",
-                "charts": _part(
-                    release, order, base, states, differences, "", release.groups, release.groups
-                ),
-            }
-        ]
-    rows, columns = release.table
-    cells = [
-        release.groups[start : start + len(columns)]
-        for start in range(0, len(rows) * len(columns), len(columns))
-    ]
-    if len(rows) * len(order) > _MOST_CHARTS:
+    rows, crossed = _rows_of(drawn.release), drawn.release.table is not None
+    if crossed and len(rows) * len(drawn.order) > _MOST_CHARTS:
         return []
     return [
-        {
-            "name": shown(row),
-            "charts": _part(release, order, base, states, differences, f"{number}-", some, columns),
-        }
-        for number, (row, some) in enumerate(zip(rows, cells, strict=True))
+        {"name": row.name, "charts": _part(drawn, row, f"{number}-" if crossed else "")}
+        for number, row in enumerate(rows)
     ]
 
 
-def _part(
-    release: PrevalenceRelease,
-    order: list[int],
-    base: list[float],
-    states: list[list[str]],
-    differences: Differences | None,
-    prefix: str,
-    groups: tuple[str, ...],
-    names: tuple[str, ...],
-) -> list[dict[str, Any]]:
-    """Return a chart for each topic over some groups, which are called by other names there."""
+def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
+    """Return a chart for each topic over some groups."""
+    release, order, base, states, differences = drawn
+    _, groups, names = row
     crossed = release.table is not None
     over_time = bool(release.periods) or (crossed and "freq" in release.configuration)
     at = [release.groups.index(group) for group in groups]
@@ -187,20 +184,20 @@ def _part(
             parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
             svg = line_chart(*parts, names, top, flat=not moves[topic])
         else:
-            drawn = (found.share[at, topic], low[at, topic], high[at, topic], rest[at, topic])
-            numbers = ([100 * float(part[row, topic]) for part in found[:3]] for row in at)
+            parts = (found.share[at, topic], low[at, topic], high[at, topic], rest[at, topic])
+            numbers = ([100 * float(part[group, topic]) for part in found[:3]] for group in at)
             told = [
                 (shown(name), f"{shown(group)}: {mid:.1f} % ({from_:.1f} to {to:.1f})")
                 for name, group, (mid, from_, to) in zip(names, groups, numbers, strict=True)
             ]
-            svg = interval_chart(*drawn, told, [states[row][topic] for row in at], top)
-        name, share = shown(release.topics[topic]), _percent(base[topic])
+            svg = interval_chart(*parts, told, [states[group][topic] for group in at], top)
+        name = shown(release.topics[topic])
         charts.append(
             {
                 "id": f"{prefix}{topic}",
                 "called": topic + 1,
                 "name": name,
-                "share": share,
+                "share": _percent(base[topic]),
                 "svg": Markup(svg),
                 "noisy": name.startswith(MOSTLY_NOISE),
             }
@@ -243,17 +240,12 @@ def _spans(release: PrevalenceRelease) -> list[tuple[int, int, str]]:
 
     Each is where it starts, where it ends, and what stands above it.
     """
-    if release.table is None:
-        return [(start, end, "") for start, end in _cut(0, len(release.groups))]
-    rows, columns = release.table
-    width = len(columns)
-    named = [
-        (start, end, shown(row))
-        for at, row in enumerate(rows)
-        for start, end in _cut(at * width, (at + 1) * width)
-    ]
-    rest = len(rows) * width
-    return named + [(rest, rest + 1, "") for _ in release.groups[rest:]]
+    spans: list[tuple[int, int, str]] = []
+    at = 0
+    for row in _rows_of(release):
+        spans += [(start, end, row.name) for start, end in _cut(at, at + len(row.groups))]
+        at += len(row.groups)
+    return spans + [(at, at + 1, "") for _ in release.groups[at:]]
 
 
 def _cut(first: int, last: int) -> list[tuple[int, int]]:
@@ -261,10 +253,9 @@ def _cut(first: int, last: int) -> list[tuple[int, int]]:
     return list(pairwise(first + (last - first) * part // many for part in range(many + 1)))
 
 
-def _heat(
-    release: PrevalenceRelease, order: list[int], base: list[float], states: list[list[str]]
-) -> list[dict[str, Any]]:
+def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
     """Return the rows of the heat map: a shade for each share that surely differs, else grey."""
+    release, order, base, states, _ = drawn
     found = release.shares()
     rows: list[dict[str, Any]] = []
     for topic in order:
