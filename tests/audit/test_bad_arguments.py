@@ -208,7 +208,6 @@ def test_most_exposed_takes_a_number():
         ({"train": None}, "train must be a function"),
         ({"n_shadows": 0}, "n_shadows"),
         ({"n_shadows": 1.5}, "n_shadows"),
-        ({"vector": "long"}, "vector"),
         ({"epsilon": NAN}, "epsilon"),
         ({"random_state": -1}, "random_state"),
     ],

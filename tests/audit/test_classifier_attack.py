@@ -26,12 +26,9 @@ def fixed(counts, seed):
     return TOPICS
 
 
-@pytest.mark.parametrize("vector", ["classwise", "sorted"])
 @pytest.mark.integration
-def test_a_forest_remembers_its_documents(corpus, vector):
-    report = classifier_attack(
-        fixed, *corpus, classifier="forest", n_shadows=3, vector=vector, epsilon=1.0, random_state=0
-    )
+def test_a_forest_remembers_its_documents(corpus):
+    report = classifier_attack(fixed, *corpus, classifier="forest", n_shadows=3, epsilon=1.0, random_state=0)
     assert report.inside_accuracy > 0.99
     assert report.outside_accuracy < 0.7
     assert report.attack.auc > 0.9
@@ -120,7 +117,7 @@ def test_a_rare_label_borrows_the_model_of_all(corpus):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"classifier": "tree"}, {"classifier": object()}, {"n_shadows": 0}, {"vector": "raw"}],
+    [{"classifier": "tree"}, {"classifier": object()}, {"n_shadows": 0}],
     ids=lambda given: next(iter(given)),
 )
 def test_refusals(corpus, wrong):

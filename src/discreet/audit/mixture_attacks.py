@@ -56,7 +56,7 @@ from discreet._base.arrays import as_array, as_labels
 from discreet._base.persons import check_same_rows
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
-from discreet._base.validate import check, choice, number, shown, whole
+from discreet._base.validate import check, number, shown, whole
 from discreet.audit.arguments import SEED, TRAIN, check_promise
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.corpus import check_counts
@@ -138,7 +138,6 @@ def classifier_attack(
     *,
     classifier: Literal["linear", "forest"] | Any = "linear",
     n_shadows: int = 10,
-    vector: Literal["classwise", "sorted"] = "classwise",
     doc_topic_prior: ArrayLike = 0.1,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -159,9 +158,6 @@ def classifier_attack(
     classifier : {"linear", "forest"} or estimator, default "linear"
         Logistic regression, a random forest, or any scikit-learn classifier with ``predict_proba``; it is cloned.
     n_shadows : int, default 10
-    vector : {"classwise", "sorted"}, default "classwise"
-        How the attack model reads confidences: each at its label's place, or the largest first, after that of
-        the document's own label.
     doc_topic_prior : float or array of shape (n_topics,), default 0.1
         For ``fold_in``.
     epsilon, delta : float, optional
@@ -189,7 +185,6 @@ def classifier_attack(
     check(
         train=(train, TRAIN),
         n_shadows=(n_shadows, whole()),
-        vector=(vector, choice("classwise", "sorted")),
         random_state=(random_state, SEED),
     )
     check_promise(epsilon, delta)
@@ -225,13 +220,13 @@ def classifier_attack(
         return found
 
     found = share_out(run, range(len(plans)), min(len(plans), count_threads(n_jobs)))
-    known = np.concatenate([_vectors(values, classes[theirs], vector) for values in found[1:]])
+    known = np.concatenate([_vectors(values, classes[theirs]) for values in found[1:]])
     answers = np.concatenate([inside for _, inside in plans[1:]])
-    asked = _vectors(found[0], classes[ours], vector)
+    asked = _vectors(found[0], classes[ours])
     scores = _judge(known, np.tile(classes[theirs], n_shadows), answers, asked, classes[ours], attack_seed)
     says = scores > 0.5
     right = found[0].argmax(axis=1) == classes[ours]
-    meta = {"n_shadows": n_shadows, "seed": random_state, "vector": vector}
+    meta = {"n_shadows": n_shadows, "seed": random_state}
     return ClassifierAttackReport(
         attack=AuditReport(scores, members, "classifier", epsilon, delta, "independent", meta),
         accuracy=float((says == members).mean()),
@@ -305,11 +300,9 @@ def _make(classifier: Any, seed: int) -> Any:
     return made.set_params(**dict.fromkeys(free, seed))
 
 
-def _vectors(confidences: Floats, classes: NDArray[Any], kind: str) -> Floats:
-    """Put the confidence in a document's own label first, then the others by place or by size."""
-    own = confidences[np.arange(len(classes)), classes]
-    rest = confidences if kind == "classwise" else -np.sort(-confidences, axis=1)
-    return np.c_[own, rest]
+def _vectors(confidences: Floats, classes: NDArray[Any]) -> Floats:
+    """Put the confidence in a document's own label before those in each label."""
+    return np.c_[confidences[np.arange(len(classes)), classes], confidences]
 
 
 def _judge(

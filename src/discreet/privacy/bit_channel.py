@@ -341,16 +341,10 @@ class BitGuarantees(NamedTuple):
 
 
 def losses_of_bits(p: Any, q: Any, limit: int | None, n_words: int) -> BitGuarantees:
-    """Return the four losses of a report; none is below the exact one.
+    """Return the four losses of a report of ``n_words`` bits; none is below the exact one.
 
-    Parameters
-    ----------
-    p, q : Fraction or float
-        P(1 | word present) and P(1 | word absent), 0 <= q < p <= 1. At 0 or 1 the losses are infinite.
-    limit : int or None
-        L, the words that are kept of a document; None: all.
-    n_words : int
-        V, the bits of a report.
+    p and q are P(1 | word present) and P(1 | word absent), 0 <= q < p <= 1; at 0 or 1 the losses are infinite. Of a
+    document ``limit`` words are kept, or all.
     """
     p, q = Fraction(p), Fraction(q)
     bit, each_way = one_bit(p, q), one_bit_each_way(p, q)

@@ -458,17 +458,9 @@ def _worst_noise(guarantee: Guarantee, entries: Sequence[Entry]) -> Noise | None
 
 def _histories(entries: Sequence[Entry]) -> list[list[Event]]:
     """Return what each part of a ledger's division went through, and what units elsewhere did; each once."""
-    elsewhere: list[int] = []
-    of_parts: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        for part in entry.touched:
-            of_parts.setdefault(part, list(elsewhere)).append(place)
-        for places in [] if entry.touched else [elsewhere, *of_parts.values()]:
-            places.append(place)
     names = [repr(entry.event) for entry in entries]
-    found = {
-        tuple(names[place] for place in places): places
-        for places in [elsewhere, *of_parts.values()]
-        if places
-    }
-    return [[entries[place].event for place in places] for places in found.values()]
+    found: dict[tuple[str, ...], list[int]] = {}
+    for part in {"": None} | dict.fromkeys(part for entry in entries for part in entry.touched):
+        places = [place for place, entry in enumerate(entries) if not entry.touched or part in entry.touched]
+        found[tuple(names[place] for place in places)] = places
+    return [[entries[place].event for place in places] for places in found.values() if places]

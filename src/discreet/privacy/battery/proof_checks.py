@@ -112,7 +112,6 @@ def _as_in(X: Any, rows: NDArray[np.integer[Any]]) -> Any:
     return [" ".join(word for word, n in zip(words, row, strict=True) if n) for row in rows]
 
 
-_N_ORDINARY = 200
 #: Documents of the person who is removed.
 _PROLIFIC = 50
 _MILLION = 1_000_000
@@ -143,7 +142,7 @@ def pairs(subject: Subject) -> Iterator[Pair]:
 
 def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
     """Yield neighbours whose words stand at usual thresholds from ``least`` on; people have one document each."""
-    X = subject.make(_N_ORDINARY)
+    X = subject.make(_N_UNITS)
     if subject.unit in ("word", "pair"):
         for unit, counts, moved in tokens_at_frequencies(X) if sp.issparse(X) else ():
             yield Pair(unit, counts, moved, None, None)
@@ -158,7 +157,7 @@ def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
 
 def odd_pairs(subject: Subject) -> Iterator[Pair]:
     """Yield neighbours that differ by one odd unit, a pair for each."""
-    X = subject.make(_N_ORDINARY)
+    X = subject.make(_N_UNITS)
     if subject.unit in ("word", "pair"):
         yield from _moved_tokens(X)
         return
@@ -198,29 +197,30 @@ def _odd_rows(subject: Subject, X: Any, n: int) -> Iterator[tuple[str, Any]]:
             ("empty", ""),
         ):
             yield name, [text] * n
-    more = subject.make(_N_ORDINARY + n)
-    yield "like the others", more[_N_ORDINARY:]
+    more = subject.make(_N_UNITS + n)
+    yield "like the others", more[_N_UNITS:]
 
 
 def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:
-    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    ordinary = np.arange(_N_ORDINARY) // 2
-    mine = np.full(n, ordinary[-1] + 1)
-    persons, without = np.concatenate([ordinary, mine]), ordinary
-    others = X
-    if subject.relation == "replace_one":
-        others, without = _stacked(X, X[:n]), persons
-    if subject.unit != "person":
-        return Pair(unit, _stacked(X, rows), others, None, None)
-    return Pair(unit, _stacked(X, rows), others, persons, without)
+    """Return a pair in which one unit more has these rows, and each other person wrote two documents."""
+    n, ordinary = _length(rows), np.arange(_N_UNITS) // 2
+    persons = np.concatenate([ordinary, np.full(n, ordinary[-1] + 1)])
+    replaced = subject.relation == "replace_one"
+    others, without = (_stacked(X, X[:n]), persons) if replaced else (X, ordinary)
+    return _of_unit(subject, unit, (_stacked(X, rows), others), (persons, without))
 
 
 def _single(subject: Subject, unit: str, X: Any, without: Any) -> Pair:
     """Return a pair in which each person, where people are the unit, wrote one document."""
-    n, n_without = (data.shape[0] if hasattr(data, "shape") else len(data) for data in (X, without))
-    if subject.unit != "person":
-        return Pair(unit, X, without, None, None)
-    return Pair(unit, X, without, np.arange(n), np.arange(n_without))
+    return _of_unit(subject, unit, (X, without), (np.arange(_length(X)), np.arange(_length(without))))
+
+
+def _of_unit(subject: Subject, unit: str, data: tuple[Any, Any], persons: tuple[Any, Any]) -> Pair:
+    return Pair(unit, *data, *(persons if subject.unit == "person" else (None, None)))
+
+
+def _length(data: Any) -> int:
+    return data.shape[0] if hasattr(data, "shape") else len(data)
 
 
 def _moved_tokens(X: Any) -> Iterator[Pair]:

@@ -104,8 +104,6 @@ class Reservation:
     ) -> None:
         from dp_accounting import dp_event as dp
 
-        from discreet.privacy.accounting import events
-
         self.event = event
         self.purpose = purpose
         self.privacy_unit = privacy_unit
@@ -113,16 +111,8 @@ class Reservation:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._rehearsed = rehearsed
-        self._precision = Fraction(0)
-        self._left: Counter[Any] = Counter()
-        self._unlimited = False
-        for leaf, count in events.leaves(event):
-            if isinstance(leaf, dp.GaussianDpEvent):
-                self._precision += count / Fraction(leaf.noise_multiplier) ** 2
-            elif isinstance(leaf, dp.NonPrivateDpEvent):
-                self._unlimited = True
-            else:
-                self._left[leaf] += count
+        self._precision, self._left = _needed(event)
+        self._unlimited = any(isinstance(leaf, dp.NonPrivateDpEvent) for leaf in self._left)
         self._reserved = (self._precision, self._left.copy())
 
     def use(self, event: "Event", *, privacy_unit: str, neighboring: str) -> None:
@@ -138,10 +128,6 @@ class Reservation:
             Where less is left than the event needs, or the release bounds another unit, or another relation, than the
             ledger promises. Nothing is drawn then.
         """
-        from dp_accounting import dp_event as dp
-
-        from discreet.privacy.accounting import events
-
         if self._rehearsed:
             raise PrivacyError(
                 f"the reservation for {self.purpose!r} is from a rehearsal, which books nothing; reserve on the ledger."
@@ -160,12 +146,7 @@ class Reservation:
             )
         if self._unlimited:
             return
-        needed, precision = Counter[Any](), Fraction(0)
-        for leaf, count in events.leaves(event):
-            if isinstance(leaf, dp.GaussianDpEvent):
-                precision += count / Fraction(leaf.noise_multiplier) ** 2
-            else:
-                needed[leaf] += count
+        precision, needed = _needed(event)
         with self._lock:
             if not _covers(self._precision, self._left, precision, needed):
                 raise PrivacyError(self._short(event, once=_covers(*self._reserved, precision, needed)))
@@ -196,6 +177,21 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"Reservation({self.purpose!r})"
+
+
+def _needed(event: "Event") -> tuple[Fraction, Counter[Any]]:
+    """Return what an event draws: the sum of 1 / noise_multiplier^2 of what is Gaussian, and each of the others."""
+    from dp_accounting import dp_event as dp
+
+    from discreet.privacy.accounting import events
+
+    precision, others = Fraction(0), Counter[Any]()
+    for leaf, count in events.leaves(event):
+        if isinstance(leaf, dp.GaussianDpEvent):
+            precision += count / Fraction(leaf.noise_multiplier) ** 2
+        else:
+            others[leaf] += count
+    return precision, others
 
 
 def _covers(precision: Fraction, left: Counter[Any], asked: Fraction, needed: Counter[Any]) -> bool:
