@@ -38,10 +38,13 @@ def on_files(files: Any, config: Any) -> Any:
             if path and path not in wanted and (ROOT / path).is_file():
                 wanted.add(path)
     for page in [page for page in files.documentation_pages() if page.src_uri.startswith("reference/")]:
+        shown = examples(page.content_string)
         for path in ENTRY.findall(page.content_string):
             name, home = path.rpartition(".")[2], page.src_uri.partition("/")[2]
             room = f"[All of {path.rpartition('.')[0]}]({home})"
-            text = f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n{room}\n\n::: {path}\n\n{room}\n"
+            text = (
+                f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n{room}\n\n{shown.get(path, '')}::: {path}\n"
+            )
             files.append(File.generated(config, f"reference/{path}.md", content=text))
     for path in sorted(wanted):
         files.append(File.generated(config, in_site(path), abs_src_path=str(ROOT / path)))
@@ -49,6 +52,27 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
+#: An example belongs to those of the names right above it that stand in it.
+EXAMPLE = re.compile(r"((?:^::: \S+\n+)+)(^```pycon\n.*?^```\n+)", re.MULTILINE | re.DOTALL)
+
+
+def examples(markdown: str) -> dict[str, str]:
+    return {
+        path: code
+        for names, code in EXAMPLE.findall(markdown)
+        for path in ENTRY.findall(names)
+        if re.search(rf"\b{path.rpartition('.')[2]}\b", code)
+    }
+
+
+def on_config(config: Any) -> None:
+    """Let the page of a room lead to those of its names, beside every page of the reference."""
+    (reference,) = (part["Reference"] for part in config.nav if "Reference" in part)
+    (rooms,) = (part["API"] for part in reference if "API" in part)
+    for room in rooms:
+        for title, page in room.items():
+            names = ENTRY.findall((Path(config.docs_dir) / page).read_text(encoding="utf-8"))
+            room[title] = [page, *(f"reference/{name}.md" for name in names)]
 
 
 @cache
@@ -72,7 +96,7 @@ def room(markdown: str) -> str:
     def table(found: re.Match[str]) -> str:
         return "\n".join(["| | |", "| --- | --- |", *map(listed, ENTRY.findall(found[0])), "", ""])
 
-    return re.sub(r"(?:^::: \S+\n*)+", table, markdown, flags=re.MULTILINE)
+    return re.sub(r"(?:^::: \S+\n*)+", table, EXAMPLE.sub(r"\1", markdown), flags=re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -91,15 +115,26 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return room(found) if source.startswith("reference/") and source.count(".") == 1 else found
 
 
-CONSOLE = re.compile(r'<div class="language-console highlight">(.*?)</div>', re.DOTALL)
+CONSOLE = re.compile(r'<div class="language-(?:console|pycon) highlight">(.*?)</div>', re.DOTALL)
+PROMPTS = ("$ ", ">>> ", "... ")
 
 
 def commands(block: re.Match[str]) -> str:
     """Let the button of a terminal's block copy what was typed, without the prompt and without what was answered."""
     lines = unescape(re.sub(r"<[^>]+>", "", block[1])).split("\n")
-    typed = [line[2:] for before, line in zip(["", *lines], lines, strict=False) if line.startswith("$ ")]
+    typed = [line.partition(" ")[2] for line in lines if line.startswith(PROMPTS) or line == "..."]
     told = escape("\n".join(typed)).replace("\n", "&#10;")
     return block[0].replace("<div ", f'<div data-copy="{told}" ', 1) if typed else block[0]
+
+
+TERMINAL = re.compile(r'class="(language-(?:console|text|bash) highlight)">(.*?)</div>', re.DOTALL)
+OPTION = re.compile(r"(?<=[\s>])--[a-z][\w-]*")
+
+
+def typed(block: re.Match[str]) -> str:
+    """Let commands be wrapped, as text is, but not within an option."""
+    code, found = OPTION.subn(r'<span class="option">\g<0></span>', block[2])
+    return f'class="{block[1]}{" typed" if found else ""}">{code}</div>'
 
 
 PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
@@ -107,7 +142,7 @@ PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
 
 def on_page_content(html: str, **_: Any) -> str:
     """Let a tap on a picture show it alone: on a phone its words are too small to read."""
-    return PICTURE.sub(r'<a href="\1">\g<0></a>', CONSOLE.sub(commands, html))
+    return PICTURE.sub(r'<a href="\1">\g<0></a>', TERMINAL.sub(typed, CONSOLE.sub(commands, html)))
 
 
 SHIM = "https://unpkg.com/iframe-worker/shim"

@@ -71,7 +71,7 @@ def take_pictures(folder: Path) -> None:
         running = started.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         for file, picture, height, top in (
             ("report", "report", 900, None),
-            ("report", "map", 640, "text=Map of topics"),
+            ("report", "map", 608, "text=Map of topics"),
             ("wards", "wards", 1150, None),
         ):
             page = running.new_page(viewport={"width": 1100, "height": height})
