@@ -34,6 +34,10 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             "GDPR": "data-protection.html",
             "dataframe": "corpora.html",
             "--person": "choosing.html",
+            "persons": "choosing.html",
+            "names": "what-leaves.html",
+            "Excel": "corpora.html",
+            "stop words": "languages.html",
         }.items():
             page.goto((site / "concepts" / "index.html").as_uri())
             page.keyboard.press("f")
@@ -73,6 +77,10 @@ def test_a_block_of_a_terminal_is_copied_without_prompt_and_answer(site):
     assert len(copied) >= 5
     assert copied[1].startswith("discreet budget --epsilon 2")
     assert not [one for one in copied if "$ " in one or "%  " in one]
+    page = (site / "reference" / "discreet.Ledger.html").read_text()
+    (copied,) = re.findall(r'<div data-copy="([^"]*)" data-search-exclude class="language-pycon', page)
+    assert copied.startswith("from discreet import Ledger")
+    assert ">>>" not in copied
 
 
 def test_each_name_has_a_page_of_its_own_and_its_room_lists_it(site):

@@ -42,9 +42,7 @@ def on_files(files: Any, config: Any) -> Any:
         for path in ENTRY.findall(page.content_string):
             name, home = path.rpartition(".")[2], page.src_uri.partition("/")[2]
             room = f"[All of {path.rpartition('.')[0]}]({home})"
-            text = (
-                f"---\nsearch: {{boost: 4}}\n---\n\n# {name}\n\n{room}\n\n{shown.get(path, '')}::: {path}\n"
-            )
+            text = f"# {name}\n\n{room}\n\n{shown.get(path, '')}::: {path}\n"
             files.append(File.generated(config, f"reference/{path}.md", content=text))
     for path in sorted(wanted):
         files.append(File.generated(config, in_site(path), abs_src_path=str(ROOT / path)))
@@ -99,9 +97,21 @@ def room(markdown: str) -> str:
     return re.sub(r"(?:^::: \S+\n*)+", table, EXAMPLE.sub(r"\1", markdown), flags=re.MULTILINE)
 
 
+#: Words that people type, and the page that they look for: the search knows nothing of what a word means.
+SOUGHT = {
+    "choosing.md": ["--person", "persons", "epsilon", "delta"],
+    "concepts/data-protection.md": ["GDPR", "DPIA"],
+    "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV"],
+    "how-to/languages.md": ["stop words", "German"],
+    "what-leaves.md": ["names", "review"],
+}
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links out of ``docs/`` to the copies; those of a copied page lead back."""
     source = page.file.src_uri
+    if source in SOUGHT:
+        page.meta["tags"] = SOUGHT[source]
     if source.startswith("repository/"):
         return markdown.replace("](docs/", "](../")
 
@@ -142,7 +152,11 @@ PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
 
 def on_page_content(html: str, **_: Any) -> str:
     """Let a tap on a picture show it alone: on a phone its words are too small to read."""
-    return PICTURE.sub(r'<a href="\1">\g<0></a>', TERMINAL.sub(typed, CONSOLE.sub(commands, html)))
+    html = TERMINAL.sub(typed, CONSOLE.sub(commands, html))
+    html = html.replace(
+        'class="language-pycon', 'data-search-exclude class="language-pycon'
+    )  # words of examples
+    return PICTURE.sub(r'<a href="\1">\g<0></a>', html)
 
 
 SHIM = "https://unpkg.com/iframe-worker/shim"
