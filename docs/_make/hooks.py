@@ -132,7 +132,12 @@ PROMPTS = ("$ ", ">>> ", "... ")
 def commands(block: re.Match[str]) -> str:
     """Let the button of a terminal's block copy what was typed, without the prompt and without what was answered."""
     lines = unescape(re.sub(r"<[^>]+>", "", block[1])).split("\n")
-    typed = [line.partition(" ")[2] for line in lines if line.startswith(PROMPTS) or line == "..."]
+    typed = [
+        # an interpreter waits for an empty line after a block
+        "\n" * (before.startswith("... ") and line.startswith(">>> ")) + line.partition(" ")[2]
+        for before, line in zip(["", *lines], lines, strict=False)
+        if line.startswith(PROMPTS)
+    ]
     told = escape("\n".join(typed)).replace("\n", "&#10;")
     return block[0].replace("<div ", f'<div data-copy="{told}" ', 1) if typed else block[0]
 
