@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
-from discreet.corpus import Tokenizer, read_corpus, write_shards
+from discreet.corpus import Tokenizer, languages, read_corpus, write_shards
 from discreet.corpus.languages import english_stop_words
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
@@ -17,7 +17,8 @@ LISTS = {"german": ["und", "der", "über"], "spanish": ["de", "la", "el"]}
 
 @pytest.fixture
 def library(monkeypatch):
-    """A stand-in for the library of lists, which is an optional extra."""
+    """A stand-in for the library of lists, without what we add to them."""
+    monkeypatch.setattr("discreet.corpus.languages._ADDED", {})
     fake = types.ModuleType("stop_words")
     fake.get_stop_words = LISTS.__getitem__
     monkeypatch.setitem(sys.modules, "stop_words", fake)
@@ -49,6 +50,34 @@ def test_lists_add_up_however_they_are_named(library, names):
         (None, set()),
     ):
         assert Tokenizer(stop_words=given).stop_words == expected, given
+
+
+@pytest.mark.parametrize(
+    ("language", "frequent"),
+    [
+        ("italian", "quando stata stato già così perché oppure quindi niente può sono della dell questa"),
+        ("german", "wurde konnte schon mehr immer dabei nicht bitte waren möchte einen vom oder seit"),
+        ("french", "quoi toujours jamais rien toute déjà beaucoup dans est sont leurs avec puis aussi"),
+        ("spanish", "dónde cuándo ustedes alguien también porque estaba desde hasta nosotros muy todo"),
+        ("portuguese", "ainda sempre nunca assim tudo outra vai não também você pelo estava muito"),
+        ("dutch", "waar wanneer waarom worden moeten zullen zouden weer niet omdat hebben deze onze"),
+        ("turkish", "kadar sonra değil olan olarak çok için gibi daha nasıl şey bütün ama"),
+        ("swedish", "och att det inte som jag har var med för men när"),
+        ("polish", "nie się jest jak ale tylko przez dla który gdy może jeszcze"),
+    ],
+)
+def test_lists_hold_the_function_words_that_lead_any_text(language, frequent):
+    """The Italian list lacked "quando" and "stata", the Dutch one "waar" and "worden"."""
+    assert set(frequent.split()) <= Tokenizer(stop_words=language).stop_words
+
+
+def test_what_is_added_to_a_list_is_lacking_there():
+    from stop_words import get_stop_words
+
+    for language, words in languages._ADDED.items():
+        listed = words.split()
+        assert listed == sorted(set(listed))
+        assert not set(listed) & set(get_stop_words(language))
 
 
 def test_auto_is_the_languages_that_are_named_and_english_otherwise(library):
