@@ -29,22 +29,90 @@ def refusal(path, *arguments, **options) -> str:
 @pytest.mark.parametrize(
     ("mark", "said"), [(";", "semicolons, as spreadsheets"), ("\t", "tabs"), ("|", "'|'")]
 )
-def test_another_delimiter_is_named(tmp_path, mark, said):
+def test_another_delimiter_is_found_or_named(tmp_path, mark, said):
     (tmp_path / "a.csv").write_text(f"id{mark}text\n1{mark}{MARK}, and more\n")
-    found = refusal(tmp_path / "a.csv")
+    (note,) = read_corpus(tmp_path / "a.csv").notes
+    assert note == f"columns are separated by {'bars' if mark == '|' else said.partition(',')[0]}"
+    found = refusal(tmp_path / "a.csv", delimiter=",")
     assert "line 1" in found
     assert said in found
     assert f"delimiter={mark!r}" in found
+    assert read_corpus(tmp_path / "a.csv", delimiter=mark).notes == ()
     assert read_corpus(tmp_path / "a.csv", delimiter=mark).n_documents == 1
     assert read_corpus(tmp_path / "a.csv", delimiter="\\t" if mark == "\t" else mark).n_documents == 1
     (tmp_path / "c.csv").write_text(f"a{mark}b\n1{mark}{MARK}\n")  # another field is missing, too
-    found = refusal(tmp_path / "c.csv")
-    if mark == "|":
-        assert "no field for text='text'" in found
-    else:
+    assert "no field for text='text'; its fields are 'a', 'b'." in refusal(tmp_path / "c.csv")
+    if mark != "|":
+        found = refusal(tmp_path / "c.csv", delimiter=",")
         assert f"delimiter={mark!r} (no column is named 'text', either)." in found
     (tmp_path / "d.csv").write_text(f"{MARK} and so on in many words{mark} {'ab ' * 20}\n")  # no header
     assert "delimiter=" not in refusal(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "delimiter"),
+    [
+        ('"text";"a, b"', ";"),
+        ('"a\nb";"text"', ";"),
+        ("\n\ntext;who", ";"),
+        ("text,who", ","),
+        ("text,a;b", ","),
+        ('"text",a;b', ","),
+    ],
+)
+def test_the_header_shows_what_separates_the_columns(tmp_path, header, delimiter):
+    """A quoted header with semicolons was called broken CSV."""
+    path = tmp_path / "a.csv"
+    row = delimiter.join([f'"{MARK} bed"'] * 2)
+    path.write_text(f"{header}\n{row}\n{row}\n")
+    corpus = read_corpus(path)
+    assert corpus.n_documents == 2
+    assert corpus.notes == (() if delimiter == "," else ("columns are separated by semicolons",))
+    path.write_text(
+        f"{header}\n{row}\n{row}{delimiter}\n"
+    )  # lines are counted as without a look at the header
+    n_lines = header.count("\n") + 3
+    assert f"line {n_lines}: 3 fields, the header has 2" in refusal(path)
+
+
+def test_two_delimiters_that_would_do_are_not_chosen_between(tmp_path):
+    (tmp_path / "a.csv").write_text(f"text;a\n{MARK};b\n")
+    assert read_corpus(tmp_path / "a.csv").n_documents == 1
+    (tmp_path / "b.csv").write_text(f"a|b;text|a;c\n{MARK};b\n")  # "text" under neither
+    assert "no column is named 'text', either" in refusal(tmp_path / "b.csv")
+
+
+def test_encoding_delimiter_and_empty_rows_are_told_at_once(tmp_path, capsys):
+    """Three rounds: not UTF-8; broken CSV; rows without text."""
+    path = tmp_path / "a.csv"
+    rows = f'"N\xba";"Mensaje"\n"1";"{MARK} ma\xf1ana"\n"2";""\n"";"{MARK}"\n;\n'
+    path.write_bytes(rows.encode("latin-1"))
+    found = refusal(path)
+    assert "line 1: not utf-8 text at byte 2; give encoding=" in found
+    assert 'With "cp1252" ' in found
+    assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
+    found = refusal(path, text="Mensaje", person="N\xba")
+    assert "not utf-8 text" in found
+    assert "skip_empty=True leaves out rows without text or person." in found
+    assert run(["check", str(path), "--text", "Mensaje", "--person", "N\xba"]) == 2
+    said = capsys.readouterr().err
+    assert "--read encoding=" in said
+    assert "--skip-empty leaves out rows without text or person" in said
+    corpus = read_corpus(path, text="Mensaje", person="N\xba", encoding="cp1252", skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
+    path.write_bytes(f'"N\xba";"text"\n"1";"{MARK} ma\xf1ana"\n'.encode("latin-1"))
+    assert "With \"cp1252\" its fields are 'N\xba', 'text'." in refusal(path)
+    path.write_bytes(f'"N\xba";"text"\n"1";"{MARK} \x81"\n'.encode("latin-1"))  # no letter of cp1252
+    assert 'With "latin-1" its fields' in refusal(path)
+
+
+def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
+    (tmp_path / "1.txt").write_bytes("ma\xf1ana".encode("latin-1"))
+    (tmp_path / "2.txt").write_text("plain", encoding="utf-8")
+    assert refusal(tmp_path).endswith('for example "latin-1" or "cp1252".')
+    (tmp_path / "3.txt").write_text("ma\xf1ana", encoding="utf-8")
+    assert "would misread 1 others" in refusal(tmp_path)
+    assert "save the 1 that are not as UTF-8" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -87,6 +155,20 @@ def test_xlsx(tmp_path):
     assert "row 2: field 'text' must be text, found a number" in refusal(path)
     workbook(path, notes=[])
     assert "is empty" in refusal(path)
+
+
+def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):
+    """A "Report of 2024" in the first row was taken for the header."""
+    path, options = tmp_path / "a.xlsx", {"text": "Nota", "person": "Socio"}
+    rows = [["Report of 2024"], [None, None, None], ["Socio", "Nota", "Barrio"], ["1", f"{MARK} bed", "x"]]
+    workbook(path, A=rows)
+    corpus = read_corpus(path, **options)
+    assert (corpus.n_documents, corpus.notes) == (1, ("row 3 names the columns",))
+    assert corpus.fields == ("Socio", "Nota", "Barrio")
+    workbook(path, A=[["a", "b", "c"], *rows])  # as many cells stand above: these are the names
+    assert "its fields are 'a', 'b', 'c'." in refusal(path, **options)
+    workbook(path, A=[["Socio", "Nota", "x"], ["Socio", "Nota", "x"]])
+    assert read_corpus(path, **options).notes == ()
 
 
 def test_a_cover_sheet_is_no_trap(tmp_path):
@@ -216,23 +298,13 @@ def test_gensim_reads_our_mtx(tmp_path):
 
 def test_the_command_asks_and_says(tmp_path, capsys):
     (tmp_path / "e.csv").write_text("text;who\nbed, and more;x\n ;y\n")
-    assert run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz")]) == 2
+    files = [str(tmp_path / "e.csv"), str(tmp_path / "e.npz")]
+    assert run(["convert", *files, "--read", "delimiter=,"]) == 2
     assert "give --read delimiter=';'." in capsys.readouterr().err
-    assert (
-        run(
-            [
-                "convert",
-                str(tmp_path / "e.csv"),
-                str(tmp_path / "e.npz"),
-                "--read",
-                "delimiter=;",
-                "--read",
-                "skip_empty=true",
-            ]
-        )
-        == 0
-    )
-    assert "left out 1 document without text" in capsys.readouterr().err
+    assert run(["convert", *files, "--read", "skip_empty=true"]) == 0
+    said = capsys.readouterr().err
+    assert "columns are separated by semicolons" in said
+    assert "left out 1 document without text" in said
     assert read_corpus(tmp_path / "e.npz").n_documents == 1
 
 

@@ -181,6 +181,10 @@ def test_missing_text_in_frames():
     frame = pd.DataFrame({"text": ["bed", None, " ", "nurse", math.nan]})
     corpus = from_frame(frame, skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped) == (2, 3)
+    assert corpus.rows.tolist() == [0, 3]
+    assert corpus.take([1]).rows.tolist() == [3]
+    assert corpus.take([False, True]).restrict(["nurse"]).without_persons().rows.tolist() == [3]
+    assert from_frame(frame[:1], skip_empty=True).rows is None  # none was left out
     with pytest.raises(CorpusError, match="skip_empty=True"):
         from_frame(frame)
 

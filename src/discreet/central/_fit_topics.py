@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
-from discreet._base.persons import knows_persons
+from discreet._base.persons import check_same_rows, knows_persons
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
@@ -78,6 +78,7 @@ _OF_A_CALL = frozenset({"texts_or_corpus", "text", "person", "persons", "unit_na
 _OWN = rules(
     vocabulary_share=number(above=0, below=1),
     words_are_public=FLAG,
+    skip_empty=FLAG,
     sampling_rate=number(above=0, most=1),
     allow_unlearnable=FLAG,
     allow_large_epsilon=FLAG,
@@ -92,6 +93,7 @@ def fit_topics(
     n_topics: int = 20,
     text: str | None = None,
     person: str | None = None,
+    skip_empty: bool = False,
     persons: Any = None,
     privacy_unit: str | None = None,
     unit_name: str | None = None,
@@ -141,6 +143,8 @@ def fit_topics(
         Of a file or frame: the column that holds the text, by default "text".
     person : str, optional
         Of a file or frame: the column that says whose the text is.
+    skip_empty : bool, default False
+        Of a file or frame: leave out rows without text, or without a person where one is asked for.
     persons : array-like of shape (n_documents,), optional
         Person of each document, where no column says it; by default those of the corpus.
     privacy_unit : {"document", "person"}, optional
@@ -228,13 +232,14 @@ def fit_topics(
     words, topics = estimators(**{name: value for name, value in given.items() if name not in _OF_A_CALL})
     if is_source(texts_or_corpus):
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
-        texts_or_corpus = corpus_of_source(texts_or_corpus, text, person, cut)
+        columns = {"text": text, "person": person, "skip_empty": skip_empty or None}
+        texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut)
         words.set_params(**_CUT_ALREADY)
         stop_words = "auto"
-    elif text is not None or person is not None:
+    elif text is not None or person is not None or skip_empty:
         raise ParameterError(
-            "`text` and `person` name columns of a file or a frame: pass one of these, or say whose texts of a list "
-            "are by `persons=`."
+            "`text`, `person` and `skip_empty` are of a file or a frame: pass one of these, or say whose texts of a "
+            "list are by `persons=`."
         )
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):
@@ -273,7 +278,8 @@ def fit_topics(
     )
     topics.ledger = words.ledger = book = ledger or own
     refuse_too_few(topics, max_words if chosen else None)
-    if isinstance(texts_or_corpus, list | tuple) and chosen:
+    if _is_held(texts_or_corpus) and chosen:
+        check_same_rows(texts_or_corpus, persons, "persons")
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
         read = watched(callback, "counting words", texts_or_corpus)
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
@@ -372,6 +378,12 @@ def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
             )
         )
     return faults
+
+
+def _is_held(texts: Any) -> bool:
+    """Whether texts lie in memory, in a list or in a column, and are not to be read only once."""
+    of_one_column = len(getattr(texts, "shape", ())) == 1 and hasattr(texts, "__len__")
+    return isinstance(texts, list | tuple) or of_one_column
 
 
 def _chosen_before(corpus: Any) -> bool:

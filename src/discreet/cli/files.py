@@ -69,7 +69,9 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
 
 
 def say_skipped(corpus: "Corpus", say: Any) -> None:
-    """Say how many documents were left out."""
+    """Say what the reader found by itself, and how many documents were left out."""
+    for note in corpus.notes:
+        say.print(note, markup=False)
     if corpus.n_skipped:
         many, nobody = "" if corpus.n_skipped == 1 else "s", "" if corpus.persons is None else " or person"
         say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}", markup=False)

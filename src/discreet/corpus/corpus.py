@@ -131,6 +131,10 @@ class Corpus(Documents):
         Names of the fields or columns of the file that its texts were read from.
     n_skipped : int
         How many documents without text, or without a person, were left out when it was read.
+    rows : int64 array or None
+        Where some were left out: which document of the file or frame each one is, counted from 0.
+    notes : tuple of str
+        What the reader found by itself, such as what separates the columns of a file.
     texts_digest : str
         Of the texts as they came, in this process only, by which fits of one text are noticed; "" where not known.
     n_documents, n_words, n_tokens, n_units : int
@@ -151,6 +155,8 @@ class Corpus(Documents):
     cut: Mapping[str, Any]
     fields: tuple[str, ...]
     n_skipped: int
+    rows: NDArray[np.int64] | None
+    notes: tuple[str, ...]
     texts_digest: str
 
     def __init__(
@@ -185,6 +191,8 @@ class Corpus(Documents):
             cut={},
             fields=(),
             n_skipped=0,
+            rows=None,
+            notes=(),
             texts_digest="",
         )
 
@@ -196,7 +204,7 @@ class Corpus(Documents):
         return None, held | {"texts_digest": ""}  # of this process only: caches must find the same bytes
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        self._set(**{"texts_digest": ""} | state[1])
+        self._set(**{"texts_digest": "", "rows": None, "notes": ()} | state[1])
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -358,11 +366,9 @@ class Corpus(Documents):
             raise CorpusError("rows must be a one-dimensional array of int, or a mask.")
         if chosen.size and not -self.n_documents <= int(chosen.min()) <= int(chosen.max()) < self.n_documents:
             raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
-        persons, labels, index = (
-            None if part is None else part[chosen] for part in (self.persons, self.labels, self.index)
-        )
-        counts = canonical_counts(self.counts[chosen])
-        return self._with(counts=counts, persons=persons, labels=labels, index=index, texts_digest="")
+        parts = {name: getattr(self, name) for name in ("persons", "labels", "index", "rows")}
+        taken = {name: None if part is None else part[chosen] for name, part in parts.items()}
+        return self._with(counts=canonical_counts(self.counts[chosen]), texts_digest="", **taken)
 
     def without_persons(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
@@ -372,14 +378,17 @@ class Corpus(Documents):
         self,
         *,
         n_skipped: int | None = None,
+        rows: NDArray[np.int64] | None = None,
         cut: Mapping[str, Any] | None = None,
         fields: Sequence[str] | None = None,
+        notes: Sequence[str] | None = None,
         index: Any = None,
         texts_digest: str | None = None,
     ) -> Corpus:
         """Return the same corpus, which knows more of how it was read: see the attributes of these names."""
         said = {"n_skipped": n_skipped, "cut": cut, "fields": fields and tuple(fields), "index": index}
-        said["texts_digest"] = texts_digest
+        said |= {"texts_digest": texts_digest, "rows": rows}
+        said["notes"] = None if notes is None else tuple(notes)
         return self._with(**{name: value for name, value in said.items() if value is not None})
 
     def with_word_origin(self, origin: WordOrigin) -> Corpus:

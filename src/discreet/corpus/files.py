@@ -77,6 +77,8 @@ class Problems:
         self.found: list[str] = []
         #: Names of the fields that the file has, where it has some.
         self.fields: list[str] = []
+        #: What the reader found by itself, for whoever holds the file.
+        self.notes: list[str] = []
         self._advice: tuple[str | Proposal, ...] = ()
 
     def add(self, where: str, what: str) -> None:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
+from discreet._base.validate import is_folder
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import Csr
-from discreet.corpus.files import PathLike, read_lines, read_text
-from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.files import PathLike, is_standard_input, read_lines, read_text
+from discreet.corpus.formats.records import Fields, Reading, show_fields
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import from_frame
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
@@ -25,6 +26,8 @@ from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, 
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
 _LARGEST_ORIGIN = 1 << 14
+#: Encodings of Western Europe; the second takes any bytes.
+_WESTERN = ("cp1252", "latin-1")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -92,7 +95,8 @@ def read_corpus(
     token_pattern, lowercase, stop_words, ngram_range, phrases
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
-        Character between the columns of CSV; a comma, or a tab for ``.tsv``.
+        Character between the columns of CSV. By default a comma, or a tab for ``.tsv``; where the columns asked for
+        stand in the header under a semicolon, a tab, a comma or a bar alone, that one.
     sheet : str, optional
         The sheet of a workbook; by default the one that has the columns asked for.
     encoding : str, default "utf-8"
@@ -159,7 +163,7 @@ def read_corpus(
         reading = Reading(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )
-        corpus: Corpus = row.function("read")(path, reading)
+        corpus = _read_texts(row, path, reading)
         origin, read = corpus.word_origin, corpus
         if given:
             parts = {"persons": corpus.persons, "labels": corpus.labels} | given
@@ -168,7 +172,12 @@ def read_corpus(
         origin = origin if beside is None else origin.after(beside.choices)
         origin = _declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(
-            n_skipped=read.n_skipped, cut=read.cut, fields=read.fields, texts_digest=read.texts_digest
+            n_skipped=read.n_skipped,
+            rows=read.rows,
+            cut=read.cut,
+            fields=read.fields,
+            notes=read.notes,
+            texts_digest=read.texts_digest,
         )
     fields = {"text": text, "person": person, "label": label, "sheet": sheet}
     refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
@@ -183,20 +192,45 @@ def read_corpus(
     return corpus.with_word_origin(origin).read_as(cut=counted.cut)
 
 
+def _read_texts(row: Format, path: PathLike, reading: Reading) -> Corpus:
+    """Read a file of texts; of one in another encoding, say what else is wrong with it, too."""
+    try:
+        return row.function("read")(path, reading)
+    except CorpusError as error:
+        of_encoding = reading.encoding == "utf-8" and Proposal("encoding") in error.args
+        if not of_encoding or is_standard_input(path) or is_folder(path):
+            raise
+        parts = error.args
+    encoding, found = "", ""
+    for encoding in _WESTERN:
+        try:
+            corpus: Corpus = row.function("read")(path, reading._replace(encoding=encoding, callback=None))
+        except CorpusError as error:
+            found = error.args
+            if Proposal("encoding") not in found:
+                break
+        else:
+            found = (f"its fields are {show_fields(corpus.fields)}.",)
+            break
+    raise CorpusError(*parts, f' With "{encoding}" ', *found)
+
+
 def is_source(documents: Any) -> bool:
     """Whether documents are in a file, a folder, a frame or a dataset, and not texts or counts themselves."""
     return isinstance(documents, str | os.PathLike) or is_frame(documents)
 
 
-def corpus_of_source(source: Any, text: str | None, person: str | None, tokenizer: Tokenizer) -> Corpus:
+def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
     """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
+
+    ``columns`` are what ``fit_topics`` takes of its rows: text, person and skip_empty, None where nothing is said.
 
     Raises
     ------
     CorpusError
         Where there is no such file; its name is not shown, because it may be a text.
     """
-    columns: dict[str, Any] = {"text": text, "person": person}
+    taken = columns.keys()
     columns = {name: column for name, column in columns.items() if column is not None}
     framed = is_frame(source)
     if not framed and not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
@@ -210,7 +244,7 @@ def corpus_of_source(source: Any, text: str | None, person: str | None, tokenize
         return read_corpus(source, **cut, **columns)
     except CorpusError as error:
         given = {part.name: part.value for part in error.args if isinstance(part, Proposal)}
-        if not given.keys() - {"text", "person"}:  # which are said to fit_topics itself
+        if not given.keys() - taken:  # which are said to fit_topics itself
             raise
         lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
         said = columns | ({"stop_words": ... if "a " in lists else lists} if lists else {}) | given

@@ -53,7 +53,7 @@ def prevalence(
     --out: New file for the release: .json.
     --by: Field of each document's group, or its date with --every; ward,date: both. Without: one group.
     --epsilon: Privacy loss of the shares: smaller is more private.
-    --ledger: File that keeps the budget, such as the one the topics were booked on.
+    --ledger: File that keeps the budget, such as that of the topics; made with this budget if absent.
     --report: Also write a page to look at: .html.
     --table: Also write the shares as a table: .csv.
     """

@@ -60,11 +60,11 @@ def read(
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic - 1])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
-    counted = " of those with text" if found.n_skipped else ""
+    rows = np.arange(len(shares)) if found.rows is None else found.rows
     for number in chosen:
         _say()
         _say(
-            f"document {number}{counted}: {100 * shares[number]:.0f} % of its {lengths[number]:.0f} words of the model"
+            f"document {rows[number]}: {100 * shares[number]:.0f} % of its {lengths[number]:.0f} words of the model"
         )
         _say(texts[number])
 

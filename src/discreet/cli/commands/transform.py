@@ -29,6 +29,7 @@ def transform(
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
+    Documents are numbered from 0 as they stand in CORPUS, so that rows which --skip-empty leaves out leave a gap.
     Of a folder of shards, each thread or worker holds one at a time; rows are in the order of the shards, which
     need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
     describes the new documents one by one and is as private as they are. Topics count from 1, as `discreet topics`
@@ -58,10 +59,9 @@ def transform(
             documents = read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
             shares = release.transform(documents.counts, n_jobs=-1)
             named = None if id_ is None or documents.labels is None else documents.labels.tolist()
-            written = write_shares([shares], out, None if named is None else (str(id_), named))
+            identifiers = None if named is None else (str(id_), named)
+            written = write_shares([shares], out, identifiers, documents.rows)
             say_skipped(documents, say)
-            if documents.n_skipped and named is None:
-                say.print("rows count the documents with text; --id FIELD says which each is")
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
     if known == "shards":
         say.print(
@@ -71,7 +71,10 @@ def transform(
 
 
 def write_shares(
-    parts: Iterable[NDArray[np.float64]], out: Path, identifiers: tuple[str, list[Any]] | None = None
+    parts: Iterable[NDArray[np.float64]],
+    out: Path,
+    identifiers: tuple[str, list[Any]] | None = None,
+    numbers: NDArray[np.int64] | None = None,
 ) -> int:
     """Write shares to 6 digits, one row a document, all of them or nothing; one part is held at a time.
 
@@ -81,6 +84,8 @@ def write_shares(
     out : Path
     identifiers : tuple of str and list, optional
         The name of a column, and what stands in it for each document of all parts.
+    numbers : int64 array, optional
+        Of the documents of all parts; by default 0, 1, ...
 
     Returns
     -------
@@ -93,7 +98,8 @@ def write_shares(
         nonlocal done
         for shares in parts:
             rows = range(done, done + len(shares))
-            columns: dict[str, list[Any]] = {"document": list(rows)}
+            own = list(rows) if numbers is None else numbers[rows.start : rows.stop].tolist()
+            columns: dict[str, list[Any]] = {"document": own}
             if identifiers is not None:
                 columns[identifiers[0]] = identifiers[1][rows.start : rows.stop]
             rounded = np.round(shares, 6)

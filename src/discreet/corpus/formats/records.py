@@ -111,20 +111,25 @@ def gather(
         )
     number_of_person: dict[str, int] = {}
     persons = array("q")
+    rows = array("q")
     labels: list[int | str] = []
     label_seen: dict[str, str] = {}
     n_records = n_skipped = 0
+    lacking = dict[str, None]()
     for record in records:
         n_records += 1
         nobody = fields.person is not None and is_missing_person(record.person)
         if reading.skip_empty and (nobody or _says_nothing(record.text)):
             n_skipped += 1
             continue
+        if reading.skip_empty:
+            rows.append(n_records - 1)
         fault = documents.add(record.text, only_check=bool(problems.found))
         if fault is not None:
             problems.add(place(record.where), fault)
             if _is_missing(record.text):
-                problems.advise("; ", Proposal("skip_empty", True), " leaves out documents without text")
+                lacking["text"] = None
+                _advise(problems, lacking)
         if fields.person is not None:
             person = person_key(record.person)
             if person is None:
@@ -132,9 +137,8 @@ def gather(
                     place(record.where),
                     f"field {fields.person!r} must name the person, found {why_nobody(record.person)}",
                 )
-                problems.advise(
-                    "; name them, or ", Proposal("skip_empty", True), " leaves out rows without a person"
-                )
+                lacking["person"] = None
+                _advise(problems, lacking)
             elif sink is not None:
                 keys.append(person)
             else:
@@ -186,10 +190,23 @@ def gather(
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
     return corpus.read_as(
         n_skipped=n_skipped,
+        rows=np.frombuffer(rows, np.int64) if n_skipped else None,
         cut=reading.tokenizer.settings(),
         fields=problems.fields,
+        notes=problems.notes,
         texts_digest=documents.counter.texts_digest,
     )
+
+
+def _advise(problems: Problems, lacking: Iterable[str]) -> None:
+    """Say what leaves out what was found lacking: text, persons, or both."""
+    skip, found = Proposal("skip_empty", True), set(lacking)
+    if found == {"text"}:
+        problems.advise("; ", skip, " leaves out documents without text")
+    elif found == {"person"}:
+        problems.advise("; name them, or ", skip, " leaves out rows without a person")
+    else:
+        problems.advise("; ", skip, " leaves out rows without text or person")
 
 
 def _written(labels: list[int | str], fields: Fields) -> list[str] | None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
 _ROWS = 4096
+#: Rows of a sheet among which the one that names the columns is looked for.
+_TITLE_ROWS = 20
 
 
 # Frames
@@ -228,8 +230,9 @@ def _pyarrow(module: str = "pyarrow") -> Any:
 def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
     """Read a sheet of a workbook, whose first row that is not empty names the columns; empty rows are skipped.
 
-    Where no sheet is named, the one that has the columns asked for is read, so that a cover sheet may stand before it.
-    Of formulas, the values that were last computed are read.
+    Titles may stand above: rows with fewer cells than a later one that has all columns asked for. Where no sheet is
+    named, the one that has these columns is read, so that a cover sheet may stand before it. Of formulas, the values
+    that were last computed are read.
     """
     problems = Problems(os.fspath(path))
     book = _workbook(path, problems.name)
@@ -238,12 +241,12 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         raise CorpusError(
             f"{problems.name} has no sheet {shown(reading.sheet)}; its sheets are {show_fields(names)}."
         )
-    sheets = {name: _rows(book, name) for name in (names if reading.sheet is None else [reading.sheet])}
-    wanted = set(_wanted(reading))
-    fitting = [name for name, (header, _) in sheets.items() if wanted <= set(header)]
+    wanted, looked_at = set(_wanted(reading)), names if reading.sheet is None else [reading.sheet]
+    sheets = {name: _rows(book, name, wanted) for name in looked_at}
+    fitting = [name for name, (_, header, _) in sheets.items() if wanted <= set(header)]
     if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
         listed = "; ".join(
-            f"{name!r} (columns: {show_fields(header)})" for name, (header, _) in sheets.items()
+            f"{name!r} (columns: {show_fields(header)})" for name, (_, header, _) in sheets.items()
         )
         found = "No sheet has" if not fitting else "More than one sheet has"
         raise CorpusError(
@@ -253,7 +256,12 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
             Proposal("text"),
             ".",
         )
-    header, rows = sheets[fitting[0] if fitting else next(iter(sheets))]
+    sheet = fitting[0] if fitting else next(iter(sheets))
+    at, header, rows = sheets[sheet]
+    if len(looked_at) > 1:
+        problems.notes.append(f"sheet {sheet!r} is read")
+    if at > 1:
+        problems.notes.append(f"row {at} names the columns")
     if not header:
         raise CorpusError(f"{problems.name} is empty: expected names of columns and at least one document.")
     choose_fields(reading, header, problems)
@@ -285,16 +293,25 @@ def _workbook(path: PathLike, name: str) -> Any:
         return calamine.CalamineWorkbook.from_filelike(raw)
 
 
-def _rows(book: Any, sheet: str) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
-    """Return the names of the columns of a sheet, none where it is empty, and its rows that are not, by number."""
+def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iterator[tuple[int, list[Any]]]]:
+    """Return the row that names the columns of a sheet, their names, none where it is empty, and the rows below."""
     damaged = CorpusError(f"sheet {shown(sheet)} is damaged; save the workbook again.")
     with unless_damaged(damaged, import_module("python_calamine").CalamineError):
         cells: list[list[Any]] = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     rows = ((number, list(map(_value, row))) for number, row in enumerate(cells, 1))
     filled = ((number, row) for number, row in rows if any(cell is not None for cell in row))
-    for _, header in islice(filled, 1):
-        return ["" if cell is None else str(cell) for cell in header], filled
-    return [], filled
+    first = list(islice(filled, _TITLE_ROWS))
+    below = most = 0
+    for place, (_, row) in enumerate(first):
+        n_cells = sum(cell is not None for cell in row)
+        if n_cells > most and wanted <= {str(cell) for cell in row}:
+            below = place
+            break
+        most = max(most, n_cells)
+    for number, header in first[below : below + 1]:
+        named = ["" if cell is None else str(cell) for cell in header]
+        return number, named, chain(first[below + 1 :], filled)
+    return 0, [], filled
 
 
 def _value(cell: Any) -> Any:

@@ -10,6 +10,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -33,6 +34,12 @@ from discreet.corpus.formats.records import (
 )
 from discreet.errors import CorpusError, Proposal
 
+#: What may stand between the columns of CSV, and what it is called.
+_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+#: The module's limit of 131072 characters a field is global; it is only ever raised here.
+_LONGEST_CELL = 2**31 - 1
+#: Lines that a header may go over, within quotes.
+_LONGEST_HEADER = 20
 #: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
 _Objects = Iterable[tuple[int, dict[str, Any], str | None]]
 
@@ -103,14 +110,18 @@ def _parse(content: str) -> tuple[Any, str | None]:
 
 
 def read_csv(path: PathLike, reading: Reading) -> Corpus:
-    """Read CSV with a header line; ``.tsv`` is separated by tabs."""
+    """Read CSV with a header line; where no delimiter is said, the header shows it."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
-        delimiter = _separator(path, reading.delimiter)
-        header, rows = _table(file, problems, delimiter)
-        _refuse_other_delimiter(
-            header, [field for field in reading.fields if field], delimiter, problems.name
-        )
+        delimiter, wanted = _separator(path, reading.delimiter), [field for field in reading.fields if field]
+        start: list[str] = []
+        if reading.delimiter is None:
+            start, usual = _lines_of_header(file), delimiter
+            delimiter = _delimiter_of(start, wanted, usual)
+            if delimiter != usual:
+                problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
+        header, rows = _table(chain(start, file), problems, delimiter)
+        _refuse_other_delimiter(header, wanted, delimiter, problems.name)
         choose_fields(reading, header, problems)
         columns = [None if field is None else header.index(field) for field in reading.fields]
 
@@ -134,12 +145,51 @@ def _separator(path: PathLike, delimiter: str | None) -> str:
     return delimiter
 
 
+def _lines_of_header(file: IO[str]) -> list[str]:
+    """Return the lines of a file up to the end of its header, blank ones before it included."""
+    lines: list[str] = []
+    while len(lines) < _LONGEST_HEADER:
+        line = file.readline()
+        lines.append(line)
+        if not line or ("".join(lines).strip() and sum(map(_quotes, lines)) % 2 == 0):
+            break
+    return lines
+
+
+def _quotes(line: str) -> int:
+    return line.count('"')
+
+
+def _delimiter_of(lines: list[str], wanted: list[str], usual: str) -> str:
+    """Return what separates the columns of a header: the usual, where all columns asked for then stand in it.
+
+    Otherwise the only other that shows them all, or that alone takes a header apart that the usual leaves whole: its
+    columns are then named in the refusal.
+    """
+    names = {one: _names_of(lines, one) for one in dict.fromkeys((usual, *_BETWEEN))}
+    showing = [one for one, found in names.items() if set(wanted) <= set(found)]
+    if usual in showing or len(names[usual]) > 1:
+        parting = []
+    else:
+        parting = [one for one, found in names.items() if len(found) > 1 and all(map(is_field_name, found))]
+    others = [] if usual in showing else showing or parting
+    return others[0] if len(others) == 1 else usual
+
+
+def _names_of(lines: list[str], delimiter: str) -> list[str]:
+    """Return the names in a header; none where it is broken under this delimiter."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+    try:
+        return next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), [])
+    except csv.Error:
+        return []
+
+
 def _table(
-    file: IO[str], problems: Problems, delimiter: str
+    file: Iterable[str], problems: Problems, delimiter: str
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
-    # The module's limit of 131072 characters a field is global; it is only ever raised here.
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     rows = _csv_rows(csv.reader(file, delimiter=delimiter, strict=True), problems)
     for _, header in rows:
         return header, rows
@@ -247,12 +297,37 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
         for number, file in enumerate(names):
             done[0] = number
             above = PurePosixPath(file).parent.as_posix()
-            text = read_text(folder / file, reading.encoding)
+            text, parts = "", ()
+            try:
+                text = read_text(folder / file, reading.encoding)
+            except CorpusError as error:
+                if reading.encoding != "utf-8" or Proposal("encoding") not in error.args:
+                    raise
+                parts = error.args
+            if parts:
+                raise CorpusError(*parts, _of_two_encodings(folder, names))
             values = {"text": text, "file": file, "folder": "" if above == "." else above}
             yield _record(number, values, reading)
 
     place, n_files = names.__getitem__, len(names)
     return gather(records(), reading, problems, place=place, progress=lambda: (done[0], n_files))
+
+
+def _of_two_encodings(folder: Path, names: list[str]) -> str:
+    """Say of a folder in which some files are UTF-8, and others are not, that no one encoding reads it; or nothing."""
+    wide = other = 0
+    for file in names:
+        with open_source(folder / file) as source:
+            text = source.raw.read()
+        if not text.isascii():
+            is_utf8 = text.decode("utf-8", "ignore").encode() == text
+            wide, other = wide + is_utf8, other + (not is_utf8)
+    if not wide:
+        return ""
+    return (
+        f" That would misread {wide} others, which are UTF-8 and have letters beyond ASCII: save the {other} that are "
+        "not as UTF-8."
+    )
 
 
 def _documents(files: Iterable[str]) -> tuple[list[str], list[str]]:
