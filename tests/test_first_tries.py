@@ -1,6 +1,7 @@
 """What people try first: refused before anything is booked, with the next call to make."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from discreet import (
     fit_topics,
 )
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError, PrivacyError, ReleaseError
+from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity
 from discreet.local import BitChannel
 from discreet.privacy import Ledger
@@ -120,11 +121,70 @@ def test_the_first_words_of_an_estimator_are_those_of_its_release():
 def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
     """`fit_topics` advised delimiter=";" and skip_empty=True, which it does not take."""
     path = tmp_path / "messages.csv"
-    path.write_text("who;note\na;one two\na;three\n")
+    path.write_bytes("who;note\na;one tw\xf6\na;three\n".encode("latin-1"))
     read = r"Read it first, fit_topics\(discreet\.corpus"
-    said = rf"delimiter=';'\. {read}\.read_corpus\('.*', stop_words='english', delimiter=';'\), \.\.\.\)\."
+    said = rf" {read}\.read_corpus\('.*', stop_words='english', encoding=\.\.\.\), \.\.\.\)\."
     with pytest.raises(CorpusError, match=said):
         fit_topics(path, text="note", person="who", epsilon=1.0)
     frame = pd.DataFrame({"text": ["one two", None], "who": ["a", "b"]})
-    with pytest.raises(CorpusError, match=rf"{read}\.from_frame\(frame, .*skip_empty=True\)"):
+    with pytest.raises(CorpusError, match=r"skip_empty=True leaves out documents without text\.$"):
         fit_topics(frame, person="who", epsilon=1.0)
+    path.write_bytes("who;note\na;one tw\xf6\na;\n".encode("latin-1"))
+    with pytest.raises(CorpusError, match=r"encoding=\.\.\., skip_empty=True\), \.\.\.\)\.$"):
+        fit_topics(path, text="note", person="who", epsilon=1.0)
+
+
+def test_rows_without_text_or_person_are_left_out_where_that_is_said(tmp_path):
+    """`discreet fit` had --skip-empty, `fit_topics` nothing."""
+    frame = pd.DataFrame(
+        {"note": [*TEXTS, None, " ", TEXTS[0]], "who": [*map(str, range(60)), "a", "b", None]}
+    )
+    frame.to_csv(tmp_path / "notes.csv", index=False)
+    how = {"text": "note", "person": "who", "epsilon": 30.0, "n_topics": 1, "random_state": 0}
+    how |= {"allow_unlearnable": True, "allow_large_epsilon": True, "vocabulary": ["tax", "rent"]}
+    how |= {"words_are_public": True}
+    whole = fit_topics(frame[:60], **how)
+    for source in (frame, tmp_path / "notes.csv"):
+        ledger = Ledger(30.0, privacy_unit="person")
+        with pytest.raises(CorpusError, match="skip_empty=True leaves out rows without text or person"):
+            fit_topics(source, ledger=ledger, **how)
+        assert not ledger.entries
+        made = fit_topics(source, skip_empty=True, **how)
+        np.testing.assert_array_equal(made.topic_word, whole.topic_word)
+    with pytest.raises(ParameterError, match="skip_empty are of a file or a frame"):
+        fit_topics(TEXTS, skip_empty=True, epsilon=1.0)
+    with pytest.raises(ParameterError, match="skip_empty must be"):
+        fit_topics(frame, skip_empty="yes", epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    "model", [PrivateLDA(2, allow_unlearnable=True), PrivateSVILDA(2, sampling_rate=0.5)]
+)
+def test_counts_whose_columns_have_no_words_are_warned_of_before_anything_is_booked(model):
+    """The counts of a CountVectorizer went through in silence, and topics read word_748."""
+    ledger = Ledger(1.0)
+    model.set_params(ledger=ledger)
+    X = CountVectorizer().fit_transform(TEXTS)
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(UserWarning, match=r"word_0.*CountVectorizer.*fit_topics.*vocabulary=words"),
+    ):
+        model.fit(X)
+    assert not ledger.entries
+    free = PrivateLDA(2, epsilon=math.inf, allow_unlearnable=True)
+    with warnings.catch_warnings(action="error"):
+        free.fit(X)  # promises nothing
+        PrivateLDA(1, epsilon=20.0, allow_unlearnable=True).fit(
+            X, vocabulary=["bill", "rent", "tax"], words_are_public=True
+        )
+
+
+def test_a_frame_of_texts_is_no_counts(release):
+    """It was told that 123 words are missing, and 4 unknown."""
+    made = PrivateLDA(2, epsilon=math.inf, allow_unlearnable=True).fit(
+        COUNTS[:, :3], vocabulary=["bill", "rent", "tax"], words_are_public=True
+    )
+    with pytest.raises(CorpusError, match=r"of texts, pass their column, frame\['note'\]"):
+        made.release_.transform(pd.DataFrame({"note": TEXTS, "who": TEXTS}))
+    frame = pd.DataFrame(COUNTS[:, :3], columns=["bill", "rent", "tax"])
+    np.testing.assert_array_equal(made.release_.transform(frame), made.transform(COUNTS[:, :3]))

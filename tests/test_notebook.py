@@ -14,7 +14,7 @@ import pytest
 from tests.report.report_cases import HOSTILE, release
 
 import discreet
-from discreet import Corpus, Ledger, ParameterError, PrivateLDA, Release
+from discreet import Corpus, Ledger, ParameterError, PrivateLDA, Release, fit_topics
 from discreet._base import progress
 from discreet._base.display import table_html
 from discreet._base.progress import bar
@@ -234,6 +234,18 @@ def test_a_release_draws_its_map_without_script_or_style_sheet():
     assert Tags(release(words=HOSTILE)._repr_html_()).seen & {"script", "img", "b"} == set()
 
 
+def test_a_release_says_what_its_ledger_has_left():
+    """After a fit in Python nothing said it."""
+    texts = ["ward bed nurse", "storm coast law"] * 300
+    ledger = Ledger(8.0)
+    how = {"n_topics": 2, "random_state": 0, "allow_unlearnable": True}
+    made = fit_topics(texts, epsilon=6.0, ledger=ledger, **how)
+    left = f"{ledger.remaining().epsilon:.3g}"
+    assert f"about {left} of epsilon = 8 on the ledger, for other runs" in made._repr_html_()
+    assert "nothing of epsilon = 6 on the ledger" in fit_topics(texts, epsilon=6.0, **how)._repr_html_()
+    assert "on the ledger" not in release(epsilon=float("inf"))._repr_html_()
+
+
 def test_similar_words_stand_in_the_same_topics():
     topic_word = np.array([[0.4, 0.4, 0.1, 0.1], [0.05, 0.05, 0.45, 0.45]])
     made = Release(
@@ -242,7 +254,13 @@ def test_similar_words_stand_in_the_same_topics():
     (first, alike), (_, less), _ = made.similar_words("pain")
     assert (first, alike) == ("ache", pytest.approx(1.0))
     topics = topic_word / topic_word.sum(0)
-    assert less == pytest.approx(float(np.sqrt(topics[:, 0] * topics[:, 2]).sum()))
+    distance = np.sqrt(1 - np.sqrt(topics[:, 0] * topics[:, 2]).sum())
+    assert less == pytest.approx(1 - float(distance))
+    nearly = Release(
+        np.array([[0.5, 0.499, 0.001], [0.001, 0.1, 0.899]]), ("pain", "ache", "food"), Ledger(1.0)
+    )
+    (_, alike), _ = nearly.similar_words("pain")
+    assert alike < 0.8  # with the Bhattacharyya coefficient, .94: nearly all words seemed alike
     assert [word for word, _ in made.similar_words("food", 1)] == ["soup"]
     with pytest.raises(ParameterError, match="none of them"):
         made.similar_words("tea")

@@ -3,6 +3,7 @@
 import random
 import warnings
 
+import numpy as np
 import pytest
 
 from discreet import BudgetExceeded, Corpus, Ledger, ParameterError, PrivacyError, fit_topics
@@ -51,6 +52,17 @@ def test_where_no_word_is_chosen_the_topics_are_not_paid_for():
     assert "how-to/few-texts" in str(caught.value)
     assert "Of epsilon 2, 0.02047 is spent, and about 1.9" in str(caught.value)
     assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("column", ["pandas", "polars", "numpy"])
+def test_a_column_of_texts_is_looked_at_as_a_list_is(column):
+    """A series of German texts was fitted without a word about the language."""
+    kinds = {"numpy": lambda texts: np.array(texts, object)}
+    kinds |= {name: pytest.importorskip(name).Series for name in {column} - {"numpy"}}
+    ledger = Ledger(2.0)
+    with pytest.raises(CorpusWarning, match="German list of stop words"):
+        fit(kinds[column]([" ".join(GERMAN)] * 300), ledger=ledger)
+    assert not ledger.entries
 
 
 def test_a_warning_that_is_an_error_stops_before_anything_is_booked():

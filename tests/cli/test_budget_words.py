@@ -15,7 +15,7 @@ from discreet.errors import PrivacyError
 def needed(capsys, *options):
     assert run(["budget", "--epsilon", "2", *options]) == 0
     said = capsys.readouterr().out
-    found = re.findall(r"([\d,]+) of (\d+) different words each", said)
+    found = re.findall(r"([\d,]+) with (\d+)", said)
     return {int(k): int(count.replace(",", "")) for count, k in found}, said
 
 

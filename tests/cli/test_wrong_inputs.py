@@ -20,7 +20,8 @@ MISTAKES = [
     ("fit notes.csv --text note --person member --out m --ledger b.json", "no field for --person member"),
     ("fit missing.csv --text note --out m --ledger b.json", "does not exist"),
     ("fit folder --out m --ledger b.json", "docx"),
-    ("fit semicolons.csv --text note --out m --ledger b.json", "delimiter"),
+    ("fit semicolons.csv --text notes --out m --ledger b.json", "its fields are 'note', 'patient', 'ward'"),
+    ("fit semicolons.csv --read delimiter=, --text note --out m --ledger b.json", "delimiter"),
     ("fit latin.csv --text note --out m --ledger b.json", "encoding"),
     ("fit gaps.csv --text note --person patient --out m --ledger b.json", "--skip-empty"),
     ("fit empty.csv --text note --out m --ledger b.json", "empty"),
@@ -58,7 +59,7 @@ MISTAKES = [
         "perturb notes.csv --text note --vocabulary wards.txt --epsilon 2 --per document --words 9 --out r.bin",
         "--words",
     ),
-    ("fitt notes.csv", "No such command"),
+    ("fitt notes.csv", "No such command 'fitt'. Did you mean 'fit'? See `discreet --help`."),
 ]
 
 

@@ -2,11 +2,13 @@
 
 import inspect
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import carried, column_words
@@ -164,6 +166,13 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         refuse([*self._faults(), *self._faults_of_call(X, persons), *faults])
         check_width(getattr(X, "shape", None), words.words)
         public = self._read_public(words.words)
+        if sp.issparse(X) and words.words is None and math.isfinite(self.epsilon):
+            warnings.warn(
+                "the columns of X have no words, so topics will list word_0, word_1 and so on. What CountVectorizer "
+                "counted has columns that it took from the texts, which no noise covers: give the texts to fit_topics, "
+                "or a public list as fit(X, vocabulary=words, words_are_public=True).",
+                stacklevel=2,
+            )
         return self._fit_booked(self._book(X), X, persons, words, public)
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:

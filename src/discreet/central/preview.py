@@ -201,8 +201,8 @@ def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_
     spent = round_up(composed_epsilon([event], topics.delta).epsilon) if in_turn else round_up(topics.epsilon)
     kept = "the choice of words stays booked" if in_turn else "all stays booked"
     return (
-        f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}. `discreet check` says "
-        "the same and books nothing."
+        f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}. To "
+        'stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
     )
 
 

@@ -182,7 +182,7 @@ def _run(arguments: list[str]) -> int:
         if not arguments:  # bare `discreet` shows its help
             typer.echo(message, err=True)
             return REFUSED
-        return _refuse(message.rstrip(".?") + _what_came(error, message, arguments))
+        return _refuse(_what_came(error, message.rstrip("."), arguments))
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except DiscreetError as error:
@@ -239,7 +239,7 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
 
 
 def _what_came(error: Any, message: str, arguments: list[str]) -> str:
-    """Say which value a mistaken option had, and where its description stands."""
+    """Add to a message which value a mistaken option had, and where its description stands."""
     names = getattr(getattr(error, "param", None), "opts", [])
     values = [
         value
@@ -255,7 +255,8 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
     if name in READ and any(each.name == "read" for each in getattr(context, "command", context).params):
         came += f"; write --read {name}={'true' if name == 'skip_empty' else 'VALUE'}"
-    return f"{came}; see `{context.command_path if context else 'discreet'} --help`."
+    see = " See" if message.endswith("?") and not came else "; see"
+    return f"{message}{came}{see} `{context.command_path if context else 'discreet'} --help`."
 
 
 def _refuse(message: str, code: int = REFUSED) -> int:

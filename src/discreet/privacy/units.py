@@ -63,8 +63,8 @@ def check_epsilon(epsilon: float, *, name: str = "epsilon") -> float:
             )
         raise PrivacyError(
             Parameter(name),
-            f" must be a positive number (or inf for no privacy), but is {shown(epsilon)}; "
-            "see `discreet budget` for what a value means.",
+            f" must be a positive number (or inf for no privacy), but is {shown(epsilon)}; usual are 1 to 3, and "
+            "smaller is more private.",
         )
     return float(epsilon)
 

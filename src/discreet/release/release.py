@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, known_words
+from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_frame, known_words
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
@@ -329,8 +329,8 @@ class Release(Promised):
         Returns
         -------
         list of (str, float)
-            Words, and from 0 to 1 how alike the topics are that use them: the Bhattacharyya coefficient of p(k | w),
-            which is 1 less the square of Hellinger's distance.
+            Words, and from 0 to 1 how alike the topics are that use them: 1 less Hellinger's distance between the
+            p(k | w) of both. With few topics many words are nearly alike, and noise decides on their order.
 
         Raises
         ------
@@ -348,7 +348,8 @@ class Release(Promised):
         own = self.vocabulary.index(word)
         alike = topic_of_word @ topic_of_word[own]
         nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
-        return [(self.vocabulary[place], float(min(alike[place], 1.0))) for place in nearest]
+        near = 1 - np.sqrt(np.maximum(1 - alike, 0))
+        return [(self.vocabulary[place], float(near[place])) for place in nearest]
 
     def __reduce__(self) -> Any:
         content = _content(self)
@@ -419,6 +420,12 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
 
 def _counted(X: Any, release: Release) -> Any:
     """Return texts as counts of the words of a release, cut as its texts were; anything else as it is."""
+    names: list[Any] = list(getattr(X, "columns", ())) if is_frame(X) else []
+    if names and all(isinstance(name, str) for name in names) and set(release.vocabulary).isdisjoint(names):
+        raise CorpusError(
+            "no column of this frame is a word of the release: of texts, pass their column, frame['note'] or what it "
+            "is called."
+        )
     one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
     if not one_a_row or not len(X) or not isinstance(next(iter(X)), str):
         return X

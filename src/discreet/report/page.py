@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from discreet._base.display import document, facts_html, table_html
 from discreet._base.validate import is_number
 from discreet.errors import ReleaseError
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import plural
 from discreet.release.details import is_detail
 from discreet.release.files import clean
@@ -514,6 +515,8 @@ def _percent(share: float) -> str:
 
 
 _WORDS = 8
+#: Epsilon that pays for nothing.
+_LITTLE = 1e-3
 #: Topics that a map in a notebook has room for.
 _DRAWN = 60
 #: In the place of the words of a model without privacy: a notebook is saved with what it shows.
@@ -543,6 +546,7 @@ def release_html(release: Release) -> str:
     facts = [
         ("promise", label_of(release)["promise"]),
         ("noise", release.determinism),
+        *_left_on_ledger(release.ledger),
         ("words", words_origin(release)),
         ("review", release.review or NOT_REVIEWED),
         *said_of(release),
@@ -556,6 +560,14 @@ def release_html(release: Release) -> str:
         ]
         drawn = [map_svg(release.topic_word, weight, labels, range(1, topics + 1))]
     return facts_html(f"{title}: {topics} topics, {words} words", facts, *drawn, table_html(head, rows))
+
+
+def _left_on_ledger(ledger: Ledger) -> list[tuple[str, str]]:
+    """Return what the ledger of a release has left for other runs, where it has a limit."""
+    if math.isinf(ledger.epsilon):
+        return []
+    left, of = ledger.remaining().epsilon, f"of epsilon = {ledger.epsilon:g} on the ledger"
+    return [("left", f"about {left:.3g} {of}, for other runs" if left > _LITTLE else f"nothing {of}")]
 
 
 def numbers_html(release: NumbersRelease) -> str:

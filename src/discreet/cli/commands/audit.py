@@ -210,6 +210,7 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
         return load_function(name, "counts and seed")
     from sklearn.decomposition import LatentDirichletAllocation
 
+    from discreet._base.arrays import column_words
     from discreet.central import PrivateLDA
     from discreet.lda import GibbsLDA, VariationalLDA
 
@@ -227,7 +228,13 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
             f"--trainer must be one of {', '.join(makers)} or module:function, but is {name!r}."
         )
     make, settings = makers[name]
-    return lambda counts, seed: make(topics, random_state=seed, **settings).fit(counts).components_
+
+    def train(counts: Any, seed: int) -> Any:
+        words = {"vocabulary": column_words(counts.shape[1]), "words_are_public": True}
+        known = words if name == "private" else {}  # as the attacker knows them
+        return make(topics, random_state=seed, **settings).fit(counts, **known).components_
+
+    return train
 
 
 def trainer_version(name: str) -> str:

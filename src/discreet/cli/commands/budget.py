@@ -81,11 +81,12 @@ def budget(
 def _needed(method: "GaussianChoice", units: str) -> str:
     """Say how many units must share a word for it to be chosen: with k words each it weighs 1 / sqrt(k) a unit."""
     counts = {k: math.ceil(method.threshold * math.sqrt(k)) for k in (10, 30, method.max_words)}
-    told = ", ".join(f"{count:,} of {k} different words each" for k, count in counts.items())
+    told = ", ".join(f"{count:,} with {k}" for k, count in counts.items())
     return (
-        f"\nWords are chosen from those that many {units} share; every other time where so many have a word: {told}. "
-        "Words that fewer have are left out, and the topics know nothing of them. A list of public words needs no "
-        "choice; --set vocabulary_share= gives it more."
+        f"\nWords are chosen from those that many {units} share. How many must have a word for an even chance depends "
+        f"on how many different words each has: {told}. Words that fewer have are mostly left out, and the topics know "
+        "nothing of them. A public list of words needs no choice; `discreet fit --set vocabulary_share=` spends more "
+        "on it."
     )
 
 

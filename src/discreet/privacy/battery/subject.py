@@ -201,6 +201,7 @@ class Subject(NamedTuple):
         with warnings.catch_warnings():
             # Each fit has a ledger of its own, on purpose: none of them is released.
             warnings.simplefilter("ignore", SeparateBudgetsWarning)
+            warnings.filterwarnings("ignore", "the columns of X have no words")
             return model.fit(X, **self._told(X, persons))
 
     def _told(self, X: Any, persons: Any) -> dict[str, Any]:
