@@ -13,7 +13,7 @@ from tests.report.report_cases import HOSTILE, release
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy import Ledger
 from discreet.release import Release
-from discreet.report.export import ldavis, to_frame, to_gensim, write_csv, write_ldavis
+from discreet.report.export import ldavis, to_gensim, write_csv, write_ldavis
 from discreet.report.wording import for_spreadsheet
 
 
@@ -186,21 +186,19 @@ def test_what_was_made_with_a_seed_says_so_in_tables(tmp_path):
 def test_the_frame_holds_what_the_table_does(tmp_path):
     made = release()
     write_csv(made, tmp_path / "words.csv", n_words=3)
-    found = to_frame(made, n_words=3)
+    found = made.to_frame(3)
     with (tmp_path / "words.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert set(found.columns) == {*rows[0], "name", "over_all_topics"}
-    assert found.equals(made.to_frame(3))
     assert found["above_noise"].astype(str).tolist() == [row["above_noise"] for row in rows]
     assert found["word"].tolist() == [row["word"] for row in rows]
     assert found["probability"].tolist() == [float(row["probability"]) for row in rows]
     first = found[found["topic"] == 2].head(1)
-    assert to_frame(release(reproducible=True))["label"].unique().tolist() == [
-        "reproducible, not for release"
-    ]
+    marked = release(reproducible=True).to_frame(3)["label"]
+    assert marked.unique().tolist() == ["reproducible, not for release"]
     assert first["probability"].item() == made.topic_word[1].max()
-    with pytest.raises(ParameterError, match="n_words"):
-        to_frame(made, n_words=0)
+    with pytest.raises(ParameterError, match="n must be"):
+        made.to_frame(0)
 
 
 def test_gensim_gets_the_released_topics(tmp_path):

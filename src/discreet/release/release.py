@@ -25,7 +25,7 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import kind_of, shown
+from discreet._base.validate import check, kind_of, optional, shown, whole
 from discreet.errors import CorpusError, Parameter, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
@@ -304,6 +304,7 @@ class Release(Promised):
         frame of pandas, else of polars, else a table of pyarrow
             Where a release may not leave, a column ``label`` says so.
         """
+        check(n=(n, optional(whole())))
         if n is not None:
             return frame(topic_columns(self, n))
         weight = self.topic_weight

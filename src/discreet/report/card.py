@@ -47,9 +47,9 @@ def warning(release: Promised, again: str) -> str:
     """Say first what must not leave; ``again`` is how to make one that may."""
     said = ""
     if math.isinf(release.promise.epsilon):
-        said += f"**Without privacy, not for release.** {again} with an epsilon before anything leaves.\n\n"
+        said += f"\n\n**Without privacy, not for release.** {again} with an epsilon before anything leaves."
     if release.reproducible:
-        said += f"**Reproducible, not for release.** {again} without a seed before anything leaves.\n\n"
+        said += f"\n\n**Reproducible, not for release.** {again} without a seed before anything leaves."
     return said
 
 
@@ -73,13 +73,24 @@ def settings(release: Promised, **said: str | None) -> str:
     )
 
 
+def card_of(
+    release: Release | NumbersRelease, heading: str, facts: list[tuple[str, str]], sections: dict[str, str]
+) -> str:
+    """Return a card: what is promised, facts as a table, and sections with a heading each."""
+    label = label_of(release)
+    parts = [
+        f"# {heading}",
+        label["guarantee"],
+        label["risk"],
+        table(("", ""), facts),
+        *(f"## {title}\n\n{text.strip()}" for title, text in sections.items() if text),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
 def table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
     """Return a table of two columns, of text that is escaped already."""
-    lines = [
-        f"| {head[0]} | {head[1]} |",
-        "| --- | --- |",
-        *(f"| {left} | {right} |" for left, right in rows),
-    ]
+    lines = [f"| {left} | {right} |" for left, right in (head, ("---", "---"), *rows)]
     return "\n".join(lines)
 
 
@@ -117,35 +128,10 @@ def card(release: Release) -> str:
     ]
     title = release.details.get("title")
     size = f"{many(topics, 'topic')}, {many(words, 'word')}"
-    return f"""# {f"A private topic model: {size}" if title is None else plain(shown(title))}
-
-{warning(release, "Fit again")}{_guarantee(release)}
-
-{table(("", ""), facts)}
-
-## What this is
-
-{_found(release)}: each topic gives a probability to each of
+    what = f"""{_found(release)}: each topic gives a probability to each of
 {many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
-`topic_word_noise`, where there is one, says how large the noise is in each cell.
-
-{_vectors(release)}## What was booked
-
-{booked(release)}
-
-## Settings
-
-{settings(release, forecast=forecast_told(release))}
-
-## Topics
-
-The {min(_WORDS, words)} most probable words of each.
-
-{chr(10).join(listed)}
-
-## Use
-
-```python
+`topic_word_noise`, where there is one, says how large the noise is in each cell."""
+    use = f"""```python
 from discreet import Release
 
 release = Release.load("path/to/this/folder")
@@ -154,8 +140,17 @@ release.topic_word           # {topics} x {words}, rows sum to 1
 release.transform(counts)    # topics of other texts: as private as those texts
 ```
 
-`vocabulary.txt` names the columns, one word a line.
-"""
+`vocabulary.txt` names the columns, one word a line."""
+    heading = f"A private topic model: {size}" if title is None else plain(shown(title))
+    sections = {
+        "What this is": what,
+        "Public word vectors": _vectors(release),
+        "What was booked": booked(release),
+        "Settings": settings(release, forecast=forecast_told(release)),
+        "Topics": f"The {min(_WORDS, words)} most probable words of each.\n\n{chr(10).join(listed)}",
+        "Use": use,
+    }
+    return card_of(release, f"{heading}{warning(release, 'Fit again')}", facts, sections)
 
 
 def _called(name: str | None) -> str:
@@ -195,12 +190,9 @@ def _vectors(release: Release) -> str:
     said = f"The topics lean on {called}.{f' They were used {used}.' if used else ''}"
     if used.startswith("not at all: "):
         said = f"T{called[1:]}, were given, but not used: {used.removeprefix('not at all: ')}."
-    return f"""## Public word vectors
-
-{said} They were taken to be public and
+    return f"""{said} They were taken to be public and
 not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
 may tell of texts that they were trained on. {f"{alone} " if alone else ""}`discreet evaluate --word-vectors` compares.
-
 """
 
 
@@ -226,48 +218,30 @@ def prevalence_card(release: PrevalenceRelease) -> str:
     what = f"Shares of {topics} in {groups}"
     heading = what if title is None else f"{plain(title)}\n\n{what}"
     called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics, 1)]
-    return f"""# {heading}
-
-{warning(release, "Count again")}{_guarantee(release)}
-
-{table(("", ""), facts)}
-
-## What this is
-
+    this = f"""
 {_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
 group; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
 Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
 
 Each 95 % interval of a raw or projected share holds the exact share with that probability, whatever the others do; it
 tells the noise. How far so many {units} vary by chance stands apart, as the sampling error. Among many intervals some
-miss: `compare` and `growth` test all topics together.
-
-## Groups
-
-{table(("group", f"{units}, about"), sizes)}
-
-## Topics
-
-{chr(10).join(called)}
-
-## What was booked
-
-{booked(release)}
-
-## Settings
-
-{settings(release)}
-
-## Use
-
-```python
+miss: `compare` and `growth` test all topics together."""
+    use = """```python
 from discreet.release import PrevalenceRelease
 
 release = PrevalenceRelease.load("path/to/this/file.json")
 release.to_frame()           # group, topic, share, low, high, ...
 release.to_html("page.html")
-```
-"""
+```"""
+    sections = {
+        "What this is": this,
+        "Groups": table(("group", f"{units}, about"), sizes),
+        "Topics": "\n".join(called),
+        "What was booked": booked(release),
+        "Settings": settings(release),
+        "Use": use,
+    }
+    return card_of(release, f"{heading}{warning(release, 'Count again')}", facts, sections)
 
 
 def fit_card(release: FitRelease) -> str:
@@ -287,49 +261,33 @@ def fit_card(release: FitRelease) -> str:
         ("gains were clipped to", f"\u00b1{release.bound:g} nat a token"),
         ("measured with the topics", plain(str(release.configuration.get("model", "not stated")))),
     ]
-    return f"""# How well topics describe private texts
-
-{warning(release, "Measure again")}{release.in_words()}
-
-{_guarantee(release)}
-
-{table(("", ""), facts)}
-
-## What this is
-
+    what = f"""
 Each document was split in two by a public rule. Its topics were found from one half, and the other half was scored: by
 how much the topics beat word frequencies alone, and what these alone give, in nats a token. Both were clipped and added
 up with the number of {units}, and the sums were released with noise. {_numbers_may_leave(release)}
 The interval is about the texts at hand, and holds the noise alone. On texts that the topics were trained on, the gain
-is a little too good.
-
-## What was booked
-
-{booked(release)}
-
-## Settings
-
-{settings(release)}
-
-## Use
-
-```python
+is a little too good."""
+    use = """```python
 from discreet.privacy.units import plural
 from discreet.release import FitRelease
 
 release = FitRelease.load("path/to/this/file.json")
 release.gain, release.interval(), release.perplexity_ratio
-```
-"""
+```"""
+    heading = (
+        f"How well topics describe private texts{warning(release, 'Measure again')}\n\n{release.in_words()}"
+    )
+    sections = {
+        "What this is": what,
+        "What was booked": booked(release),
+        "Settings": settings(release),
+        "Use": use,
+    }
+    return card_of(release, heading, facts, sections)
 
 
 def _with_ends(value: float, ends: tuple[float, float]) -> str:
     return f"{value:,.1f} ({ends[0]:,.1f} to {ends[1]:,.1f} with 95 % confidence)"
-
-
-def _guarantee(release: Release | NumbersRelease) -> str:
-    label = label_of(release)
-    return f"{label['guarantee']}\n\n{label['risk']}"
 
 
 def _promised(release: Release | NumbersRelease) -> list[tuple[str, str]]:

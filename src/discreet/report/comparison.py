@@ -50,6 +50,7 @@ _CLOSE, _CLOSE_MOVES, _OTHER_MOVES = 0.9, (0.3, 0.04), (2.0, 0.08)
 #: Shares are comparable up to this part of a text in words of one release alone.
 _APART = 0.05
 _WORDS = 6
+_COLUMNS = ("first", "second", "name", "agreement", "before", "after", "noise", "clear", "grew", "fell")
 
 
 class Pair(NamedTuple):
@@ -162,39 +163,28 @@ class Comparison:
     def to_frame(self) -> Any:
         """Return one row a topic, matched or not, as a frame of pandas, polars or pyarrow; topics count from 1."""
         of_a, of_b = self.names()
-        rows: list[tuple[Any, ...]] = [
-            (
-                pair.first + 1,
-                pair.second + 1,
-                of_b[pair.second],
-                *pair[2:7],
-                ", ".join(pair.grew),
-                ", ".join(pair.fell),
-            )
+        rows: list[dict[str, Any]] = [
+            {
+                **pair._asdict(),
+                "first": pair.first + 1,
+                "second": pair.second + 1,
+                "name": of_b[pair.second],
+                "grew": ", ".join(pair.grew),
+                "fell": ", ".join(pair.fell),
+            }
             for pair in self.pairs
         ]
+        alone = {"clear": True, "grew": "", "fell": ""}
         rows += [
-            (topic + 1, None, of_a[topic], None, _share(self.a, topic), None, None, True, "", "")
+            {"first": topic + 1, "name": of_a[topic], "before": _share(self.a, topic), **alone}
             for topic in self.vanished
         ]
         rows += [
-            (None, topic + 1, of_b[topic], None, None, _share(self.b, topic), None, True, "", "")
+            {"second": topic + 1, "name": of_b[topic], "after": _share(self.b, topic), **alone}
             for topic in self.appeared
         ]
-        names = (
-            "first",
-            "second",
-            "name",
-            "agreement",
-            "before",
-            "after",
-            "noise",
-            "clear",
-            "grew",
-            "fell",
-        )
         label = {"label": [self._label] * len(rows)} if self._label else {}
-        return frame({name: [row[column] for row in rows] for column, name in enumerate(names)} | label)
+        return frame({name: [row.get(name) for row in rows] for name in _COLUMNS} | label)
 
     def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str:
         """Return the comparison as one offline HTML page.

@@ -31,7 +31,7 @@ from discreet.release.release import Release, topic_columns
 from discreet.report.svg import distances, scale
 from discreet.report.wording import for_spreadsheet
 
-__all__ = ["ldavis", "to_frame", "to_gensim", "write_csv", "write_ldavis"]
+__all__ = ["ldavis", "to_gensim", "write_csv", "write_ldavis"]
 
 Floats = NDArray[np.float64]
 _TOKENS = 1e6
@@ -74,20 +74,6 @@ def write_csv(
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     write_whole(text.getvalue().encode("utf-8", "replace"), Path(path), "the table")
-
-
-def to_frame(release: Release, *, n_words: int | None = None) -> Any:
-    """Return the words of each topic as a data frame of pandas, or polars, or pyarrow, whichever is installed.
-
-    The same as :meth:`~discreet.Release.to_frame` of so many words, with the columns of :func:`write_csv` and others.
-
-    Parameters
-    ----------
-    release : Release
-    n_words : int, optional
-        Words of each topic; all of them by default.
-    """
-    return release.to_frame(_checked(n_words) or len(release.vocabulary))
 
 
 def to_gensim(release: Release) -> Any:
@@ -133,13 +119,9 @@ def to_gensim(release: Release) -> Any:
     return model
 
 
-def _checked(n_words: int | None) -> int | None:
-    check(n_words=(n_words, optional(whole())))
-    return n_words
-
-
 def _word_table(release: Release, n_words: int | None) -> dict[str, list[Any]]:
-    columns = topic_columns(release, _checked(n_words))
+    check(n_words=(n_words, optional(whole())))
+    columns = topic_columns(release, n_words)
     return {name: columns[name] for name in _IN_FILES if name in columns}
 
 
