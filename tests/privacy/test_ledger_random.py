@@ -216,5 +216,5 @@ def test_writing_in_place_would_be_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger_file, "_replace", in_place)
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve(events.gaussian(1000.0), "x")
-    with pytest.raises(PrivacyError, match="not JSON"):
+    with pytest.raises(PrivacyError, match="JSON that cannot be read"):
         Ledger.open(tmp_path / "ledger.json")

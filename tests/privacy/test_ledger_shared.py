@@ -97,9 +97,9 @@ def test_files_that_were_damaged_or_put_back_are_refused(tmp_path):
     newer = path.read_text()
     for damaged, match in [
         (newer.replace('"second"', '"sceond"'), "checksum"),
-        (newer[:-30], "not JSON"),
-        ("\x00", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        (newer[:-30], "JSON that cannot be read"),
+        ("\x00", "JSON that cannot be read"),
+        ("[" * 100_000, "JSON that cannot be read"),
         (older, "lacks bookings"),
         (json.dumps(Ledger(5, 1e-6).to_json()), "replaced by another ledger"),
     ]:

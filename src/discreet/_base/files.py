@@ -14,13 +14,14 @@ be a part of the first entry.
 """
 
 import errno
+import json
 import os
 import secrets
 import stat
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, NoReturn
 
 from discreet._base.validate import path_shown
 from discreet.errors import ParameterError, Part, ReleaseError
@@ -287,3 +288,32 @@ def list_lines(path: str | os.PathLike[str], *called: Part) -> list[str]:
     if fault:
         raise ParameterError(*called, f": {path_shown(path)} {fault}.")
     return [line.strip() for line in text.splitlines()]
+
+
+def read_json(text: bytes | str) -> Any:
+    """Return the values in JSON text, of which there is one reading.
+
+    Raises
+    ------
+    ValueError
+        Where it cannot be read, has NaN or an infinity, which JSON has not, or has a name twice in one object, at any
+        depth: readers differ in which of the two counts. Says what it holds, and shows nothing of it.
+    """
+    twice: list[bool] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            twice.append(True)
+        return value
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(name)
+
+    try:
+        value = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        raise ValueError("JSON that cannot be read") from None
+    if twice:
+        raise ValueError("a name twice")
+    return value

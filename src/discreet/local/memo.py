@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._base.files import lock_beside, write_file
+from discreet._base.files import lock_beside, read_json, write_file
 from discreet._base.validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
 from discreet.local.whole_document.codebook import NONCE_BYTES, CodebookChannel
@@ -360,7 +360,7 @@ class ReportMemo:
         )
         try:
             raw = path.read_bytes()
-            content: Any = json.loads(raw)
+            content: Any = read_json(raw)
             if content["schema"] != _SCHEMA:
                 raise refused
             self._key = bytes.fromhex(content["key"])

@@ -5,18 +5,17 @@ it is saved, digested and checked as they are. Whatever a file says there is sho
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ReleaseError
 from discreet.release.files import clean
 
 if TYPE_CHECKING:
-    from discreet.release.numbers import NumbersRelease, Scalar
+    from discreet.release.numbers import Promised, Scalar
     from discreet.release.release import Release
 
-Written = TypeVar("Written", "Release", "NumbersRelease")
 ABOUT, REVIEW, TOPIC_NAME = "about.", "review.", "topic_name."
-#: What :func:`with_details` takes, in the order it is shown, and what it is called there.
+#: What :meth:`with_details` takes, in the order it is shown, and what it is called there.
 DETAILS = {
     "title": "title",
     "owner": "owner",
@@ -38,24 +37,11 @@ _DONE = {
 _PASSED_ON = ("title", "owner", "contact")
 
 
-def with_details(release: Written, **details: str) -> Written:
-    """Return the release with words about it. They are public, and stand in card and report.
-
-    Parameters
-    ----------
-    title, owner, contact, period, date : str, optional
-        What it is; who answers for it, and where; from when the texts are; when it was made.
-    other_spending : str, optional
-        What else was spent on these texts, outside this release's ledger.
-
-    Raises
-    ------
-    ReleaseError
-        Where a detail has another name, or is not a short text.
-    """
+def settings_of(details: Mapping[str, str]) -> dict[str, str]:
+    """Return words about a release as settings; ``ReleaseError`` for another name than ``DETAILS``, or a long text."""
     if set(details) - set(DETAILS):
         raise ReleaseError(f"the details of a release are {', '.join(DETAILS)}; name no others.")
-    return release.with_settings(**{ABOUT + name: checked_text(name, text) for name, text in details.items()})
+    return {ABOUT + name: checked_text(name, text) for name, text in details.items()}
 
 
 def with_review(release: "Release", by: str, *, on: str | None = None, note: str | None = None) -> "Release":
@@ -71,8 +57,8 @@ def with_review(release: "Release", by: str, *, on: str | None = None, note: str
     return release.with_settings(**told)
 
 
-def details(release: "Release | NumbersRelease") -> dict[str, str]:
-    """Return what was said by :func:`with_details`, in the order of ``DETAILS``."""
+def details(release: "Promised") -> dict[str, str]:
+    """Return what was said by :meth:`with_details`, in the order of ``DETAILS``."""
     given = release.configuration
     return {name: clean(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}
 
@@ -88,7 +74,7 @@ def named_topics(configuration: Mapping[str, Any], n_topics: int) -> tuple[str |
     return tuple(name if isinstance(name, str) and name.strip() else None for name in names)
 
 
-def review(release: "Release | NumbersRelease") -> str | None:
+def review(release: "Promised") -> str | None:
     """Say in a sentence who reviewed a release and what was changed; None where nobody did anything."""
     told = {
         name.removeprefix(REVIEW): value

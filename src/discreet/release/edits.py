@@ -302,20 +302,7 @@ _LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGN
 
 @dataclass
 class EditList:
-    """What a reviewer wants done.
-
-    Attributes
-    ----------
-    words : list of str
-        To be removed.
-    renamed : dict
-        Old word to new.
-    named : dict
-        Topic to name.
-    merged : list of lists of int
-    topics : list of int
-        To be removed.
-    """
+    """What a reviewer wants done: words removed, words and topics renamed, topics merged, topics removed."""
 
     words: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -430,16 +417,7 @@ def names_of(topics: "Release") -> tuple[str, ...]:
 def reviewed_shares(
     shares: "PrevalenceRelease", topics: "Release", edits: EditList, reviewed: "Release"
 ) -> "PrevalenceRelease":
-    """Return the shares with the names, words and mark of the reviewed topics, and who reviewed them.
-
-    Parameters
-    ----------
-    shares : PrevalenceRelease
-    topics : Release
-        Those that they are shares of, as they were before the review.
-    edits : EditList
-    reviewed : Release
-        ``topics`` with these edits.
+    """Return shares of ``topics`` with the names, words and mark of the ``reviewed`` ones, and who reviewed them.
 
     Raises
     ------

@@ -26,12 +26,12 @@ import tempfile
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.files import flush_folder, open_plain
+from discreet._base.files import flush_folder, open_plain, read_json
 from discreet._base.validate import is_folder, is_there, path_shown
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -128,17 +128,9 @@ _SLOW, _QUICK = 20, ("GaussianDpEvent", "FailureDpEvent")
 
 
 def check_ledger(ledger: Ledger, next_event: "Event | None" = None, touched: tuple[str, ...] = ()) -> None:
-    """Raise ``ReleaseError`` where a ledger holds more than can be accounted for in a few seconds.
+    """Raise ``ReleaseError`` where a ledger, and what is about to be booked, take more than a few seconds to price.
 
     Parts of a division that went through the same bookings are priced once; those that did not, each by itself.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    next_event : event, optional
-        What is about to be booked: what it will release must be read again.
-    touched : tuple of str
-        The parts of a division that it touches; () for everybody.
     """
     from discreet.privacy.accounting import events
 
@@ -170,20 +162,6 @@ def check_ledger(ledger: Ledger, next_event: "Event | None" = None, touched: tup
         )
 
 
-class Header(NamedTuple):
-    """The start of a model file, checked as far as it can be without the rest.
-
-    Attributes
-    ----------
-    metadata : JSON object
-    text : str
-        The same, as it was written.
-    """
-
-    metadata: dict[str, Any]
-    text: str
-
-
 def model_bytes(release: "Release", words: bytes) -> bytes:
     """Return the model file of a release whose vocabulary file is ``words``. The same release gives the same bytes."""
     from safetensors.numpy import save
@@ -211,18 +189,8 @@ def header_length(start: bytes, size: int) -> int:
     return length
 
 
-def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
-    """Check the header of a model file before its ``n_data`` bytes of numbers are read.
-
-    Parameters
-    ----------
-    raw : bytes
-        The header, without the 8 bytes of its length.
-    n_data : int
-        Number of bytes that follow it.
-    n_words : int
-        Number of words in the vocabulary file.
-    """
+def read_header(raw: bytes, n_data: int, n_words: int) -> str:
+    """Check the header of a model file before its ``n_data`` bytes of numbers are read; return its metadata."""
     entries = _json(raw)
     about = entries.pop("__metadata__", None)
     if not isinstance(about, dict) or set(about) != {"discreet"} or not isinstance(about["discreet"], str):
@@ -230,8 +198,7 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
             f"{MODEL} was not written by discreet: it lacks the metadata key 'discreet', or has others; "
             "give a folder that Release.save made."
         )
-    metadata = _json(about["discreet"])
-    _check_schema(metadata.get("schema"))
+    _check_schema(_json(about["discreet"]).get("schema"))
     if "topic_word" not in entries or not set(entries) <= set(_DIMENSIONS):
         raise ReleaseError(
             f"{MODEL} must hold topic_word and no arrays but {', '.join(_DIMENSIONS)}; {_RESTORE}."
@@ -255,14 +222,14 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
             f"{MODEL} should hold {expected} bytes of numbers, but holds {n_data}: it was cut off or changed; "
             f"{_RESTORE}."
         )
-    return Header(metadata, about["discreet"])
+    return about["discreet"]
 
 
 def build(
-    raw: bytes, header: Header, words: tuple[str, ...], words_digest: str, kind: "type[Release]"
+    raw: bytes, told: str, words: tuple[str, ...], words_digest: str, kind: "type[Release]"
 ) -> "Release":
-    """Return the release in a whole model file whose header and vocabulary were checked."""
-    metadata = header.metadata
+    """Return the release in a whole model file whose header, metadata and vocabulary were checked."""
+    metadata = _json(told)
     if metadata.get("vocabulary_sha256") != words_digest:
         raise ReleaseError(
             f"{VOCABULARY} is not the one that belongs to {MODEL}; restore both from one copy."
@@ -273,20 +240,17 @@ def build(
     release = kind(
         vocabulary=words,
         ledger=ledger,
-        configuration=_settings(metadata.get("configuration")),
+        configuration=settings_in(metadata.get("configuration")),
         reproducible=isinstance(label, str) and kind.REPRODUCIBLE in label,
         n_units_noisy=metadata.get("n_units_noisy"),
-        topic_word=arrays["topic_word"],
-        topic_weight=arrays.get("topic_weight"),
-        word_weight=arrays.get("word_weight"),
-        topic_word_noise=arrays.get("topic_word_noise"),
+        **arrays,
     )
     stated = metadata.get("guarantee")
     _check_guarantee(stated, release)
     text = ""
     with suppress(ValueError):  # a promise of infinity, which JSON has no number for
         text = _metadata(release, vocabulary_bytes(words), stated)
-    if text != header.text:
+    if text != told:
         raise ReleaseError(
             f"{MODEL} does not match its own content (numbers, settings, ledger, determinism): it was "
             f"changed or is damaged; {_RESTORE}."
@@ -318,7 +282,7 @@ def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
 
 
 def _metadata(release: "Release", words: bytes, guarantee: Any) -> str:
-    configuration = {name: _number_out(value) for name, value in release.configuration.items()}
+    configuration = {name: number_out(value) for name, value in release.configuration.items()}
     metadata = {
         "schema": SCHEMA,
         "configuration": configuration,
@@ -336,7 +300,7 @@ def _guarantee(release: "Release") -> dict[str, Any]:
     found = release.promise
     return {
         "words": release.guarantee,
-        "epsilon": _number_out(found.epsilon),
+        "epsilon": number_out(found.epsilon),
         "delta": found.delta,
         "privacy_unit": found.privacy_unit,
         "neighboring": found.neighboring,
@@ -355,7 +319,7 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
     for name in ("words", "accountant"):
         if not isinstance(stated[name], str):
             raise ReleaseError(f"the guarantee in {MODEL} must say its {name} as text; {_RESTORE}.")
-    claimed, found = _number_in(stated["epsilon"]), _number_in(proved["epsilon"])
+    claimed, found = number_in(stated["epsilon"]), number_in(proved["epsilon"])
     different = [name for name in ("delta", "privacy_unit", "neighboring") if stated[name] != proved[name]]
     if different or type(claimed) is not float or not claimed >= found * (1 - _SLACK):
         raise ReleaseError(
@@ -394,32 +358,30 @@ def _check_schema(schema: Any) -> None:
 
 def _ledger(value: Any) -> Ledger:
     try:
-        ledger = Ledger.from_json(value).snapshot()
-        check_ledger(ledger)
-    except ReleaseError:
-        raise
+        ledger = Ledger.from_json(value)
     except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
+    check_ledger(ledger)
     return ledger
 
 
-def _settings(value: Any) -> dict[str, Any]:
+def settings_in(value: Any) -> dict[str, Any]:
+    """Return settings as they stand in a file."""
     if not isinstance(value, dict):
-        raise ReleaseError(f"the settings in {MODEL} must be a JSON object; {_RESTORE}.")
-    return {name: _number_in(entry) if isinstance(entry, dict) else entry for name, entry in value.items()}
+        raise ReleaseError(f"the settings in the file must be a JSON object; {_RESTORE}.")
+    return {name: number_in(entry) for name, entry in value.items()}
 
 
-def _number_out(value: Any) -> Any:
+def number_out(value: Any) -> Any:
     """Write infinities, which JSON has no number for, as objects, so that they cannot be mistaken for text."""
     return {"float": str(value)} if isinstance(value, float) and math.isinf(value) else value
 
 
-def _number_in(value: Any) -> Any:
-    return (
-        {"inf": math.inf, "-inf": -math.inf}.get(str(value.get("float")))
-        if isinstance(value, dict)
-        else value
-    )
+def number_in(value: Any) -> Any:
+    """Read what :func:`number_out` wrote; None for another object."""
+    if not isinstance(value, dict):
+        return value
+    return {"inf": math.inf, "-inf": -math.inf}.get(str(value.get("float")))
 
 
 def _told(value: Any, limit: int) -> str:
@@ -427,21 +389,11 @@ def _told(value: Any, limit: int) -> str:
     return printable(str(value))[:limit]
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ReleaseError(f"{MODEL} holds a name twice; {_RESTORE}.")
-    return value
-
-
 def _json(raw: bytes | str) -> dict[str, Any]:
-    """Read an object. A name that comes twice is refused, at any depth: readers differ in which of the two counts."""
     try:
-        value = json.loads(raw, object_pairs_hook=_once)
-    except ReleaseError:
-        raise
-    except (ValueError, RecursionError):
-        raise ReleaseError(f"{MODEL} holds JSON that cannot be read; {_RESTORE}.") from None
+        value = read_json(raw)
+    except ValueError as error:
+        raise ReleaseError(f"{MODEL} holds {error}; {_RESTORE}.") from None
     if not isinstance(value, dict):
         raise ReleaseError(f"{MODEL} must hold a JSON object; {_RESTORE}.")
     return value

@@ -16,7 +16,6 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtri
 
-from discreet._base.files import write_whole
+from discreet._base.files import read_json, write_whole
 from discreet._base.lazy import later
 from discreet._base.validate import Rule, is_number, is_whole, kind_of, number, shown
 from discreet._version import __version__
@@ -35,7 +34,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyErr
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee, large_delta
 from discreet.release import details as written
-from discreet.release.files import check_ledger
+from discreet.release.files import check_ledger, number_in, number_out, settings_in
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
@@ -134,9 +133,12 @@ class Promised:
     WITHOUT_PRIVACY: ClassVar[str] = "without privacy, not for release"
     #: Said behind the promise where the noise came from a seed.
     _WARNING: ClassVar[str] = f"The noise came from a seed: {REPRODUCIBLE}."
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _close(self) -> None:
-        """Keep a closed copy of the ledger, and look whether any step on it had a seed."""
+        """Keep the settings and a closed copy of the ledger, and look whether any step on it had a seed."""
+        settings = MappingProxyType(checked_settings(self.configuration))
+        object.__setattr__(self, "configuration", settings)
         if not isinstance(self.ledger, Ledger):
             raise ReleaseError(
                 f"a release needs the ledger that its cost was booked on, but got {kind_of(self.ledger)}."
@@ -172,6 +174,66 @@ class Promised:
         """The promise in words: unit, relation, epsilon, delta, and how the noise was drawn."""
         words = self.promise.in_words()
         return f"{words} {self._WARNING}" if self.reproducible else words
+
+    def with_settings(self, **settings: Scalar) -> Self:
+        """Return the same release with more public settings written down."""
+        return replace(self, configuration={**self.configuration, **settings})
+
+    def with_details(self, **details: str) -> Self:
+        """Return the release with words about it. They are public, and stand in card and report.
+
+        Parameters
+        ----------
+        title, owner, contact, period, date : str, optional
+            What it is; who answers for it, and where; from when the texts are; when it was made.
+        other_spending : str, optional
+            What else was spent on these texts, outside this release's ledger.
+
+        Raises
+        ------
+        ReleaseError
+            Where a detail has another name, or is not a short text.
+        """
+        return self.with_settings(**written.settings_of(details))
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What was said by :meth:`with_details`."""
+        return written.details(self)
+
+    @property
+    def review(self) -> str | None:
+        """Who reviewed this, and what they changed, in a sentence; None where nobody did."""
+        return written.review(self)
+
+    def _labelled(self, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        """Return columns with one that says why, where this may not leave."""
+        n_rows = len(next(iter(columns.values())))
+        return columns if self.may_leave else {**columns, "label": [self.determinism] * n_rows}
+
+    def _held(self) -> dict[str, Any]:
+        """Return all that this is made of, by the names of its parameters."""
+        held = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**held, "configuration": dict(self.configuration)}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        yours = other._held()
+        return all(_same(mine, yours[name]) for name, mine in self._held().items())
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(self._held().values())
+
+
+def _same(mine: Any, yours: Any) -> bool:
+    if isinstance(mine, np.ndarray) or isinstance(yours, np.ndarray):
+        return np.array_equal(mine, yours)
+    if isinstance(mine, dict):  # 1, 1.0 and True are equal to Python, but not the same setting
+        return json.dumps(mine) == json.dumps(yours)
+    return mine == yours
 
 
 def faults_of_topics(topics: Any, epsilon: Any, ledger: Ledger | None) -> list[DiscreetError]:
@@ -212,7 +274,6 @@ class NumbersRelease(Promised, ABC):
     _NUMBERS: ClassVar[Mapping[str, Rule]] = {"noise": _NOISE, "count_weight": COUNT_WEIGHT}
     noise: float
     count_weight: float
-    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _close(self) -> None:
         for name, rule in self._NUMBERS.items():
@@ -220,33 +281,7 @@ class NumbersRelease(Promised, ABC):
             if not rule.holds(value):
                 raise ReleaseError(f"{name} must be {rule.words}, but is {shown(value)}.")
             object.__setattr__(self, name, float(value))
-        settings = MappingProxyType(checked_settings(self.configuration))
-        object.__setattr__(self, "configuration", settings)
         super()._close()
-
-    def with_settings(self, **settings: Scalar) -> Self:
-        """Return the same release with more public settings written down."""
-        return replace(self, configuration={**self.configuration, **settings})
-
-    def with_details(self, **details: str) -> Self:
-        """Return the release with words about it: title, owner, contact, period, date, other_spending. They are public.
-
-        Raises
-        ------
-        ReleaseError
-            Where a detail has another name, or is not a short text.
-        """
-        return written.with_details(self, **details)
-
-    @property
-    def details(self) -> dict[str, str]:
-        """What was said by :meth:`with_details`."""
-        return written.details(self)
-
-    @property
-    def review(self) -> str | None:
-        """Who reviewed the words in it, and what they changed; None where nobody did."""
-        return written.review(self)
 
     @property
     @abstractmethod
@@ -305,19 +340,21 @@ class NumbersRelease(Promised, ABC):
             raise ReleaseError(f"{path} cannot be read: {error.strerror or error}.") from None
         if len(raw) > _LARGEST:
             raise ReleaseError(f"{path} is larger than such a release can be.")
-        values: Any = None
-        with suppress(ValueError, RecursionError):
-            values = json.loads(raw, parse_constant=_refuse)
+        try:
+            values = read_json(raw)
+        except ValueError as error:
+            raise ReleaseError(f"{path} holds {error}, and no release.") from None
         names = {field.name for field in fields(cls)}
         fits = isinstance(values, dict) and set(values) == names | {"schema", "guarantee"}
         if not fits or values["schema"] != cls.SCHEMA:
             raise ReleaseError(f"{path} holds no release that this version reads ({cls.SCHEMA}).")
         try:
-            ledger = Ledger.from_json(values["ledger"]).snapshot()
+            ledger = Ledger.from_json(values["ledger"])
             check_ledger(ledger)
-            given = {name: _in(values[name]) for name in names}
-            given |= {"reproducible": values["reproducible"] is True, "ledger": ledger}
-            release = cls(**given)
+            given = {name: number_in(values[name]) for name in names}
+            settings = settings_in(values["configuration"])
+            given |= {"configuration": settings, "reproducible": values["reproducible"] is True}
+            release = cls(**given | {"ledger": ledger})
             release.check_booked()
             same = json.dumps(_content(release), sort_keys=True) == json.dumps(values, sort_keys=True)
         except (DiscreetError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
@@ -330,22 +367,13 @@ class NumbersRelease(Promised, ABC):
     def _repr_html_(self) -> str:
         return _numbers_html(self)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and _content(self) == _content(other)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __reduce__(self) -> Any:
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return type(self), tuple({**values, "configuration": dict(self.configuration)}.values())
-
 
 _LARGEST = 64 * 2**20
 
 
 def _content(release: NumbersRelease) -> dict[str, Any]:
     """Return everything in a release as values that JSON can hold."""
-    values = {field.name: _out(getattr(release, field.name)) for field in fields(release)}
+    values = {name: _out(value) for name, value in release._held().items()}  # pyright: ignore[reportPrivateUsage]
     return {"schema": release.SCHEMA, "guarantee": release.guarantee, **values}
 
 
@@ -358,26 +386,14 @@ def encoded(release: NumbersRelease) -> bytes:
     return raw
 
 
-def _refuse(name: str) -> Any:
-    raise ValueError(name)
-
-
 def _out(value: Any) -> Any:
     if isinstance(value, Ledger):
         return value.to_json()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, Mapping):
-        return {name: _out(part) for name, part in value.items()}
-    return {"float": str(value)} if isinstance(value, float) and math.isinf(value) else value
-
-
-def _in(value: Any) -> Any:
+    if isinstance(value, np.ndarray | tuple):
+        return list(value.tolist() if isinstance(value, np.ndarray) else value)
     if isinstance(value, dict):
-        return math.inf if value == {"float": "inf"} else {name: _in(part) for name, part in value.items()}
-    return value
+        return {name: number_out(part) for name, part in value.items()}
+    return number_out(value)
 
 
 #: To what a gain may be clipped, in nats a token: nothing gains a hundred.

@@ -77,19 +77,7 @@ def ledger_of_choices(X: Any) -> Ledger | None:
 def faults_of_choices(
     X: Any, ledger: Any, privacy_unit: str, neighboring: str, protects: Sequence[str]
 ) -> list[DiscreetError]:
-    """Say where columns were chosen privately, and what that cost would not be told with a fit.
-
-    Parameters
-    ----------
-    X : counts
-        Asked for what they carry, and not read.
-    ledger : Ledger or None
-        The one given to the fit. Anything else is somebody else's fault.
-    privacy_unit, neighboring : str
-        What the fit would protect.
-    protects : sequence of str
-        The units that it can protect.
-    """
+    """Say where columns were chosen privately, and what that cost would not be told with a fit. Does not read X."""
     choices = choices_of(X)
     given = ledger if isinstance(ledger, Ledger) else None
     if not choices:
@@ -170,14 +158,7 @@ def notice_fit(counts: Any | None, ledger: "Ledger", texts_digest: str = "") -> 
     order, however they were cut into words. Not noticed are texts of which one is missing, added or changed, another
     privacy unit, shards of other cutting, and fits in other processes.
 
-    Parameters
-    ----------
-    counts : canonical CSR, ShardedCorpus or None
-        All that the fit has read; None for columns that were chosen from a text, which is known then.
-    ledger : Ledger
-        On which it is booked.
-    texts_digest : str
-        Of the texts as they came, where counts were made of texts.
+    ``counts`` are all that the fit has read; None for columns that were chosen from a text, which is known then.
     """
     if counts is not None:
         remember_text(counts, ledger, texts_digest)
@@ -269,13 +250,7 @@ class PlannedEstimator(Checked, BaseEstimator, ABC):
 
     @abstractmethod
     def planned_event(self) -> "Event":
-        """Return the event of what ``fit`` will release, from parameters alone.
-
-        Raises
-        ------
-        ParameterError, PrivacyError
-            Naming all parameters that are out of range.
-        """
+        """Return the event of what ``fit`` will release, from parameters alone."""
 
 
 class PrivateEstimator(PlannedEstimator):

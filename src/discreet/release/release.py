@@ -7,13 +7,11 @@ guarantee names unit and relation.
 
 from __future__ import annotations
 
-import json
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,7 +28,7 @@ from discreet.errors import CorpusError, Parameter, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
-from discreet.release.numbers import Promised, Scalar, checked_settings
+from discreet.release.numbers import Promised, Scalar
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -78,9 +76,7 @@ def topic_columns(release: Release, n_words: int | None = None) -> dict[str, lis
         columns["above_noise"] = above.astype(int).tolist()
     if release.word_weight is not None:
         columns["over_all_topics"] = release.word_weight[flat].tolist()
-    if not release.may_leave:
-        columns["label"] = [release.determinism] * len(flat)
-    return columns
+    return release._labelled(columns)  # pyright: ignore[reportPrivateUsage]
 
 
 Floats = NDArray[np.float64]
@@ -138,11 +134,8 @@ class Release(Promised):
     with_topic_names = edits.with_topic_names
     without_topics = edits.without_topics
     merge_topics = edits.merge_topics
-    with_details = written.with_details
     with_review = written.with_review
-    details = property(written.details)
     topic_names = property(written.topic_names)
-    review = property(written.review)
 
     def __post_init__(self) -> None:
         topic_word = _checked("topic_word", self.topic_word, None)
@@ -151,23 +144,21 @@ class Release(Promised):
         n_topics, n_words = topic_word.shape
         words = _checked_words(self.vocabulary, n_words)
         self._close()
-        parts: dict[str, Floats | None] = {"topic_word": topic_word}
-        for name, shape in (
-            ("topic_weight", (n_topics,)),
-            ("word_weight", (n_words,)),
-            ("topic_word_noise", (n_topics, n_words)),
-        ):
-            value = getattr(self, name)
-            parts[name] = None if value is None else _checked(name, value, shape)
-        for name in ("topic_word", "topic_weight", "word_weight"):
-            part = parts[name]
-            if part is not None and not (np.abs(part.sum(-1) - 1) <= SUM_TOLERANCE).all():
+        shapes = {
+            "topic_word": (n_topics, n_words),
+            "topic_weight": (n_topics,),
+            "word_weight": (n_words,),
+            "topic_word_noise": (n_topics, n_words),
+        }
+        for name, shape in shapes.items():
+            value = topic_word if name == "topic_word" else getattr(self, name)
+            part = None if value is None else _checked(name, value, shape)
+            sums = 1.0 if part is None or name == "topic_word_noise" else part.sum(-1)
+            if not (np.abs(sums - 1) <= SUM_TOLERANCE).all():
                 raise ReleaseError(f"{name} must hold probabilities that sum to 1, but they do not.")
-        for name, part in parts.items():
             object.__setattr__(self, name, part)
         object.__setattr__(self, "n_units_noisy", _checked_number("n_units_noisy", self.n_units_noisy))
         object.__setattr__(self, "vocabulary", words)
-        object.__setattr__(self, "configuration", MappingProxyType(checked_settings(self.configuration)))
 
     def top_words(
         self, n: int = 10, *, by: Literal["probability", "lift"] = "probability"
@@ -239,10 +230,6 @@ class Release(Promised):
         """Dirichlet prior of topics in a document, with which :meth:`transform` folds documents in."""
         return float(self.configuration.get("doc_topic_prior", 0.1))
 
-    def with_settings(self, **settings: Scalar) -> Release:
-        """Return the same release with more public settings written down."""
-        return replace(self, configuration={**self.configuration, **settings})
-
     def save(self, folder: str | Path) -> None:
         """Write the release to a new (or empty) folder, whole or not at all (:mod:`discreet.release.files`)."""
         files.save(self, self.card(), Path(folder))
@@ -274,14 +261,6 @@ class Release(Promised):
             exact = fit is not None and fit.noise == 0
             write_whole(page.encode(), Path(path), "the report", secret=audit is not None or exact)
         return page
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Release):
-            return NotImplemented
-        mine, yours = _content(self), _content(other)
-        return all(_same(mine[name], yours[name]) for name in mine)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __repr__(self) -> str:
         topics, words = self.topic_word.shape
@@ -316,7 +295,7 @@ class Release(Promised):
             **({} if weight is None else {"share": weight[order].tolist()}),
             "words": [" ".join(words[topic]) for topic in order],
         }
-        return frame(columns | ({} if self.may_leave else {"label": [self.determinism] * len(order)}))
+        return frame(self._labelled(columns))
 
     def similar_words(self, word: str, n: int = 10) -> list[tuple[str, float]]:
         """Return the words that stand in the same topics as a word, the most alike first; costs nothing.
@@ -351,23 +330,6 @@ class Release(Promised):
         nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
         near = 1 - np.sqrt(np.maximum(1 - alike, 0))
         return [(self.vocabulary[place], float(near[place])) for place in nearest]
-
-    def __reduce__(self) -> Any:
-        content = _content(self)
-        return Release, tuple(content.values())
-
-
-def _content(release: Release) -> dict[str, Any]:
-    held = {each.name: getattr(release, each.name) for each in fields(release)}
-    return {**held, "configuration": dict(release.configuration)}
-
-
-def _same(mine: Any, yours: Any) -> bool:
-    if isinstance(mine, np.ndarray) or isinstance(yours, np.ndarray):
-        return np.array_equal(mine, yours)
-    if isinstance(mine, dict):  # 1, 1.0 and True are equal to Python, but not the same setting
-        return json.dumps(mine) == json.dumps(yours)
-    return mine == yours
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
-from discreet._base.files import write_whole
+from discreet._base.files import read_json, write_whole
 from discreet.corpus.counting import canonical_counts
 from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.vocabulary import WordOrigin, check_words
@@ -274,8 +274,8 @@ def read_manifest(folder: Path) -> Manifest:
     """
     raw, words = _read(folder / MANIFEST), _read(folder / VOCABULARY)
     value: Any = None
-    with suppress(ValueError, RecursionError):  # what is said of it would show what was found
-        value = json.loads(raw)
+    with suppress(ValueError):  # what it is said to be instead helps nobody
+        value = read_json(raw)
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != SCHEMA:
         raise CorpusError(

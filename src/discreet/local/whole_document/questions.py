@@ -55,6 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._base.files import read_json
 from discreet._base.validate import is_whole
 from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, ParameterError
@@ -389,10 +390,10 @@ class PublishedQuestion:
             Where it is no question: from the text alone, before any document is looked at.
         """
         try:
-            found = json.loads(text)
+            found = read_json(text)
             asked, told, ends = (found[name] for name in ("question", "channel", "ends"))
             (n, chosen, member, other), two_sided = (told[name] for name in _NUMBERS), told["twoSided"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             raise CorpusError(f"{_NOT_ONE}.") from None
         if not isinstance(ends, list) or not all(map(is_whole, ends)) or not isinstance(two_sided, bool):
             raise CorpusError(f"{_NOT_ONE}.")

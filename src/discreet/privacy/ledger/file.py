@@ -31,7 +31,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from discreet._base.files import has_handle_locks, lock_beside, lock_handle, write_file
+from discreet._base.files import has_handle_locks, lock_beside, lock_handle, read_json, write_file
 from discreet.errors import PrivacyError
 from discreet.privacy.ledger.filter import Budget, Standing, Standings
 from discreet.privacy.ledger.reservation import Entry, begins_with
@@ -166,11 +166,9 @@ def read(path: Path) -> Any:
             raw = file.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
             raise PrivacyError(f"{path} is too large for a ledger; give the path of a ledger file.")
-        return json.loads(raw)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise PrivacyError(
-            f"{path} is not a ledger: its content is not JSON; restore it from a copy."
-        ) from None
+        return read_json(raw)
+    except ValueError as error:
+        raise PrivacyError(f"{path} is not a ledger: it holds {error}; restore it from a copy.") from None
 
 
 class Turn(NamedTuple):

@@ -38,7 +38,16 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
 from discreet._base.display import frame
-from discreet.release.prevalence.shares import Sums, drawn, group_sizes, limits, overall, raw, row_weight
+from discreet.release.prevalence.shares import (
+    Sums,
+    drawn,
+    group_sizes,
+    limits,
+    long_table,
+    overall,
+    raw,
+    row_weight,
+)
 
 Floats = NDArray[np.float64]
 #: Standard deviations of a step, as parts of the topic's overall share: from standing still to jumping.
@@ -79,15 +88,9 @@ class Differences(NamedTuple):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each difference, as columns; topics count from 1."""
-        n_rows, n_topics = np.atleast_2d(self.difference).shape
         numbers = ("difference", "low", "high", "standard_error", "p_value", "certain")
-        return {
-            "group": [group for group in self.groups for _ in range(n_topics)],
-            "against": [self.against] * (n_rows * n_topics),
-            "topic": list(range(1, n_topics + 1)) * n_rows,
-            "words": list(self.topics) * n_rows,
-            **{name: getattr(self, name).ravel().tolist() for name in numbers},
-        }
+        table = long_table(self.groups, self.topics, **{name: getattr(self, name) for name in numbers})
+        return {"group": table.pop("group"), "against": [self.against] * self.difference.size, **table}
 
     def to_frame(self) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
@@ -136,13 +139,8 @@ class Trend(NamedTuple):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns; topics count from 1."""
-        n_groups, n_topics = self.level.shape
-        return {
-            "group": [group for group in self.groups for _ in range(n_topics)],
-            "topic": list(range(1, n_topics + 1)) * n_groups,
-            "words": list(self.topics) * n_groups,
-            **{name: getattr(self, name).ravel().tolist() for name in self._fields[:4]},
-        }
+        numbers = {name: getattr(self, name) for name in self._fields[:4]}
+        return long_table(self.groups, self.topics, **numbers)
 
     def to_frame(self) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
@@ -270,19 +268,9 @@ def trend(sums: Sums, level: float = 0.95) -> Trend:
 
 
 def _smooth(values: Floats, variance: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Kalman filter and smoother of local levels, for several variances of a step.
+    """Filter and smooth local levels, for several variances of a step; a variance of inf: nothing is known there.
 
-    Parameters
-    ----------
-    values, variance : arrays of shape (n_groups, n_topics)
-        A variance of inf: nothing is known there.
-    step : array of shape (n_steps, n_topics)
-
-    Returns
-    -------
-    means : array of shape (n_groups, n_steps, n_topics)
-    likelihood : array of shape (n_steps, n_topics)
-        Its logarithm.
+    Returns means of shape (n_groups, n_steps, n_topics), and the logarithm of the likelihood of each step.
     """
     n = len(values)
     mean, spread, guess, width = (np.empty((n, *step.shape)) for _ in range(4))

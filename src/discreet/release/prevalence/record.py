@@ -38,6 +38,7 @@ from discreet.release.prevalence.shares import (
     corrected,
     correction,
     group_sizes,
+    long_table,
     projected,
     raw,
     response,
@@ -290,24 +291,19 @@ class PrevalenceRelease(NumbersRelease):
         sampling_error, certain_group and kind; difference, difference_low, difference_high and differs, by
         :meth:`against_rest`, where there are several groups; and label, which says why, where numbers may not leave.
         """
-        found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
-        n_groups, n_topics = found.share.shape
-        return {
-            "group": [group for group in self.groups for _ in range(n_topics)],
-            "topic": list(range(1, n_topics + 1)) * n_groups,
-            "words": list(self.topics) * n_groups,
-            "share": found.share.ravel().tolist(),
-            "low": found.low.ravel().tolist(),
-            "high": found.high.ravel().tolist(),
-            "standard_error": found.standard_error.ravel().tolist(),
-            "n_units": np.repeat(sizes, n_topics).tolist(),
-            "n_units_error": [self.n_units_error] * (n_topics * n_groups),
-            "sampling_error": sampling_error(self.sums).ravel().tolist(),
-            "certain_group": np.repeat(sure, n_topics).tolist(),
-            "kind": [kind] * (n_topics * n_groups),
-            **self._columns_of_differences(level),
-            **({} if self.may_leave else {"label": [self.determinism] * (n_topics * n_groups)}),
-        }
+        found, n_topics = self.shares(kind, level=level), len(self.topics)
+        n_rows = found.share.size
+        return self._labelled(
+            {
+                **long_table(self.groups, self.topics, **found._asdict()),
+                "n_units": np.repeat(self.n_units, n_topics).tolist(),
+                "n_units_error": [self.n_units_error] * n_rows,
+                "sampling_error": sampling_error(self.sums).ravel().tolist(),
+                "certain_group": np.repeat(self.certain_groups, n_topics).tolist(),
+                "kind": [kind] * n_rows,
+                **self._columns_of_differences(level),
+            }
+        )
 
     def to_frame(self, kind: Kind = "projected", *, level: float = 0.95) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""

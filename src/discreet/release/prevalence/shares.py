@@ -55,7 +55,8 @@ and empirical Bayes estimators", part II, JASA 67, 1972. Pratt, "Length of confi
 "Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -113,6 +114,17 @@ class Shares(NamedTuple):
     standard_error: Floats
 
 
+def long_table(groups: Sequence[str], topics: Sequence[str], **numbers: Floats) -> dict[str, list[Any]]:
+    """Return a row for each group and topic, as columns; topics count from 1."""
+    n_groups, n_topics = len(groups), len(topics)
+    return {
+        "group": [group for group in groups for _ in range(n_topics)],
+        "topic": list(range(1, n_topics + 1)) * n_groups,
+        "words": list(topics) * n_groups,
+        **{name: np.ravel(value).tolist() for name, value in numbers.items()},
+    }
+
+
 def group_sizes(sums: Sums) -> tuple[Floats, float]:
     """Return the number of units in each group, and the standard error of each of these numbers."""
     n_topics, c = sums.topics.shape[1], sums.count_weight
@@ -154,12 +166,7 @@ def limits(sums: Sums, z: float | Floats, *, chance: bool = False) -> tuple[Floa
 def corrected(sums: Sums, undo: Floats, level: float = 0.95) -> Shares:
     """Return shares corrected by a linear map of the totals, on the simplex, with Fieller's intervals cut to [0, 1].
 
-    Parameters
-    ----------
-    sums : Sums
-    undo : array of shape (n_topics, n_topics)
-        Rows sum to 1: see :func:`discreet.release.prevalence.shares.correction`.
-    level : float, default 0.95
+    Rows of the map, :func:`correction`, sum to 1.
     """
     found = _ratios(sums, sums.topics @ undo, (undo**2).sum(0), undo.sum(0), level)
     return found._replace(share=_on_simplex(found.share))
@@ -288,13 +295,7 @@ _LONGEST = 2_000
 def response(topics: "Release", document_length: float, *, seed: int = 0) -> Floats:
     """Return what fold-in makes of known topic shares, shape (n_topics, n_topics); rows sum to 1.
 
-    Parameters
-    ----------
-    topics : Release
-    document_length : float
-        Words a document, on average; a public number. Lengths are drawn as Poisson numbers, of at least 1.
-    seed : int, default 0
-        Of the simulation: nothing private is in it, and the same seed gives the same answer.
+    Lengths of documents are Poisson numbers with this public mean, of at least 1. Nothing private is simulated.
     """
     if not (isinstance(document_length, int | float) and 1 <= document_length <= _LONGEST):
         raise ParameterError(
