@@ -36,19 +36,10 @@ from discreet.release.release import Release, ReleasedTopics
 def check_data(
     X: Any, persons: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None, tuple[str, ...]]:
-    """Read X; a corpus in shards stays where it is, for who can go through shards.
+    """Read X: canonical CSR counts, whose each document is where people are the unit (else None), and the words.
 
-    Returns
-    -------
-    counts : canonical CSR of shape (n_documents, n_words), or a ShardedCorpus
-    people : array of shape (n_documents,), int64, or None
-        Where they are the unit.
-    words : tuple of str
-
-    Raises
-    ------
-    CorpusError
-        Naming the first row, or the lengths, that are wrong.
+    With ``in_shards`` a ShardedCorpus stays where it is, for who can go through shards. ``CorpusError`` names the first
+    row, or the lengths, that are wrong.
     """
     if in_shards and isinstance(X, ShardedCorpus):
         return X, None, X.vocabulary

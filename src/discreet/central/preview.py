@@ -122,13 +122,8 @@ class Preview(NamedTuple):
 def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> Preview:
     """Look at texts as a fit would, with its settings; nothing is booked, and nothing may leave.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    words, topics : estimators
-        As :func:`~discreet.central._fit_topics.estimators` makes them.
-    called : str
-        What one unit is called.
+    ``words`` and ``topics``: as :func:`~discreet.central._fit_topics.estimators` makes them; ``called``: what one unit
+    is called.
     """
     persons = corpus.persons if topics.privacy_unit == "person" else None
     units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
@@ -213,15 +208,11 @@ def _empty(counts: Csr) -> int:
 def bookings(
     words: PrivateCountVectorizer, topics: PrivateTopicModel
 ) -> tuple[list["Event"], GaussianChoice]:
-    """Return what :func:`fit_topics` would book for private words and topics, and how the words would be chosen.
+    """Return the events of private words and topics that :func:`fit_topics` would book, and how it would choose the
+    words.
 
-    Returns
-    -------
-    events : list of event
-        Of the words, and of the topics.
-    method : GaussianChoice
-        It must choose the words. Its ``group_failure(size)`` bounds the probability that a word is listed which only so
-        many units of one person hold.
+    It must choose them. The method's ``group_failure(size)`` bounds the probability that a word is listed which only so
+    many units of one person hold.
     """
     topics.epsilon = left_for_topics([words], topics)
     event = words.planned_event()

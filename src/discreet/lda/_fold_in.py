@@ -125,20 +125,11 @@ def fold_in_shards(
     n_jobs: int | None = None,
     engine: Any = None,
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield what :func:`fold_in` says of the documents of each shard, in their order; never more is held.
+    """Yield what :func:`fold_in` says of the documents of each shard of a ShardedCorpus, in their order; never more is
+    held.
 
-    Parameters
-    ----------
-    corpus : ShardedCorpus
-    words : tuple of str, optional
-        The word of each column of ``topic_word``, where the columns of the corpus may stand in another order. Other
-        words of the corpus are left out.
-    topic_word, doc_topic_prior, n_jobs, engine
-        As of :func:`fold_in`.
-
-    Yields
-    ------
-    array of shape (documents of the shard, n_topics), float64
+    ``words``: the word of each column of ``topic_word``, where the columns of the corpus may stand in another order;
+    other words of the corpus are left out.
     """
     topics = check_topics(topic_word)
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
@@ -233,23 +224,11 @@ def query_statistic(
 def log_likelihood(
     topic_word: ArrayLike, doc_topic: ArrayLike, counts: Any, *, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    """Return the log likelihood of each document given its topic proportions, without multinomial coefficients.
+    """Return the log likelihood of each document, in nats: sum over words of count times ln(doc_topic . topic_word).
 
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Rows are scaled to sum to 1.
-    doc_topic : array of shape (n_documents, n_topics)
-        Topic proportions; rows sum to 1.
-    counts : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-        The documents.
-    n_jobs : int, optional
-        Threads; results do not depend on it.
-
-    Returns
-    -------
-    array of shape (n_documents,), float64
-        In nats: sum over words of count times ln(doc_topic . topic_word). -inf where a word cannot come.
+    Without multinomial coefficients; -inf where a word cannot come. ``topic_word``: (n_topics, n_words), rows are
+    scaled to sum to 1; ``doc_topic``: (n_documents, n_topics), rows sum to 1; ``counts``: Corpus, sparse or dense
+    matrix of shape (n_documents, n_words). The result, (n_documents,), does not depend on the threads.
     """
     topics = check_topics(topic_word)
     documents = read_documents(counts, topics.shape[1])

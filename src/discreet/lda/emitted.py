@@ -249,16 +249,9 @@ def gather(
 ) -> None:
     """Set quotients[i] = counts[i] / (weights . row i), then add sum_i quotients[i] * row i to out.
 
-    Parameters
-    ----------
-    weights, out : arrays of shape (width,), float64 or float32
-    table : array of shape (n_words, width)
-        Of the same type, as are counts and quotients.
-    words : array of shape (n_padded,), int64
-        Rows of the table.
-    counts, quotients : arrays of shape (n_padded,)
-    n_padded : int
-        Words, a multiple of ``FEW``; see :func:`load_document`.
+    ``weights``, ``out``: (width,), float64 or float32, as are ``table``, (n_words, width), ``counts`` and
+    ``quotients``; ``words``: (n_padded,) int64, rows of the table; ``n_padded``: words, a multiple of ``FEW``; see
+    :func:`load_document`.
     """
     at = 0
     while at < n_padded:

@@ -189,29 +189,11 @@ def _answer(
 def fit_squares(
     square: Floats, deviation: float, unigram: Floats, along: Floats, centre: Floats, length: float, seed: int
 ) -> tuple[Floats, Floats]:
-    """Fit topics to the mean square of documents.
+    """Fit topics to the mean square of documents; return coordinates, (n_topics, d), and weights, which sum to 1.
 
-    Parameters
-    ----------
-    square : array of shape (d, d)
-        S, symmetric, noisy.
-    deviation : float
-        Standard deviation of a cell off the diagonal.
-    unigram : array of shape (n_words,)
-    along : array of shape (n_words, d)
-        F.
-    centre : array of shape (n_topics, d)
-        Coordinates of public topics.
-    length : float
-        Words of a document.
-    seed : int
-        Of the starting point; public.
-
-    Returns
-    -------
-    coordinates : array of shape (n_topics, d)
-    weight : array of shape (n_topics,)
-        Sums to 1.
+    ``square``: S, (d, d), symmetric, noisy; ``deviation``: of a cell off the diagonal; ``along``: F, (n_words, d);
+    ``centre``: coordinates of public topics, (n_topics, d); ``length``: words of a document; ``seed``: of the starting
+    point, public.
     """
     rng, (n_topics, d) = np.random.default_rng(seed), centre.shape
     variance, pull = deviation**2 + (_MISFIT / d) ** 2, _PULL / (_MISS * unigram) ** 2
@@ -298,16 +280,10 @@ class State(NamedTuple, Generic[Q]):
 
 
 def forecast_of(n_documents: float, strength: float, *, about: str = "") -> str:
-    """Say what answers about so many documents can teach, as far as it is known beforehand.
+    """Say what answers about so many documents, or a noisy number of them, can teach, as far as it is known beforehand.
 
-    Parameters
-    ----------
-    n_documents : float
-        How many answer, or a noisy number.
-    strength : float
-        One over the standard deviation of the noise in a mean of their answers.
-    about : str
-        Stands before the number.
+    ``strength``: one over the standard deviation of the noise in a mean of their answers; ``about`` stands before the
+    number.
     """
     worth = f"{about}{n_documents:,.0f} whole documents are worth s = {strength:,.0f}"
     if strength < LEAST_STRENGTH:

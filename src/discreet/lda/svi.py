@@ -121,26 +121,11 @@ def step(
     n_threads: int = 1,
     single: bool = False,
 ) -> State:
-    """Infer the documents and move the topics.
+    """Infer the documents of ``batches`` (:func:`prepare`) and move the topics; ``state`` is not changed.
 
-    Parameters
-    ----------
-    state : State
-        Is not changed.
-    batches : list of Batch
-        From :func:`prepare`; together the documents of this step.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha.
-    topic_word_prior : float
-        eta.
-    rate, scale : float
-        rho, and documents in all over documents in this step.
-    max_iter, tol : int, float
-        When a document is done: steps, or mean absolute change of gamma.
-    n_threads : int
-        The result does not depend on it.
-    single : bool, default False
-        Infer documents in single precision (:func:`~discreet.lda.theta.infer_single`).
+    ``rate``: rho; ``scale``: documents in all over documents in this step; a document is done after ``max_iter`` steps,
+    or where gamma changes by less than ``tol`` on average; ``single``: in single precision
+    (:func:`~discreet.lda.theta.infer_single`). The result does not depend on the threads.
     """
     table = word_weights(state, n_threads)
     unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))

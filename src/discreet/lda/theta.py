@@ -443,28 +443,12 @@ def find_modes(
     *,
     with_value: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find the topic proportions of documents, and their log likelihoods where asked for.
+    """Find the topic proportions of documents, (n_documents, n_topics), and their log likelihoods where asked for.
 
-    Parameters
-    ----------
-    topics : array of shape (n_topics, n_words)
-    documents : Documents
-    prior : array of shape (n_topics,)
-        alpha.
-    start : array of shape (n_topics,) or (n_documents, n_topics)
-        Where to begin.
-    max_iter : int
-        Most steps.
-    tol : float
-        Nats a token, see above. Negative: always ``max_iter`` steps.
-    n_threads : int
-        The result does not depend on it.
-    with_value : bool
-        Whether to find sum_w n_w ln(theta . phi_w), -inf where a word has probability 0 in all topics.
-
-    Returns
-    -------
-    arrays of shape (n_documents, n_topics) and (n_documents,) or (0,)
+    ``topics``: (n_topics, n_words); ``start``: (n_topics,) or (n_documents, n_topics); ``max_iter``: most steps;
+    ``tol``: nats a token, see above; negative: always ``max_iter`` steps; ``with_value``: whether to find sum_w n_w
+    ln(theta . phi_w), (n_documents,), -inf where a word has probability 0 in all topics. The result does not depend on
+    the threads.
     """
     table = pad_table(topics)
     theta = aligned((documents.n_documents, table.shape[1]))

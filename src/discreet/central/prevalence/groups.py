@@ -85,20 +85,10 @@ class Grouping(NamedTuple):
 def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str) -> Grouping:
     """Return the groups, from what a caller said of them before any data were read.
 
-    Parameters
-    ----------
-    groups : sequence of str, pair of such sequences, or None
-        A pair is a cross table.
-    freq : str or None
-        With ``start`` and ``end``: periods, which are the columns of a cross table where ``groups`` are given, too.
-        Without: ``groups`` are names of periods.
-    start, end : date or text, or None
-    unlisted : {"error", "leave_out", "other"}
-
-    Raises
-    ------
-    ParameterError
-        Where that is not a list of distinct names which labels can have, or is missing, or says two things.
+    ``groups``: a sequence of names, or a pair of them for a cross table. ``freq`` with ``start`` and ``end``: periods,
+    which are the columns of a cross table where ``groups`` are given, too; without: ``groups`` are names of periods.
+    ``ParameterError`` where that is not a list of distinct names which labels can have, or is missing, or says two
+    things.
     """
     dated = start is not None or end is not None
     if freq is not None:
@@ -276,19 +266,11 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
 
 
 def period_of(value: Any, freq: str) -> str:
-    """Return the name of the period that holds a date.
+    """Return the name of the period that holds a date; ``CorpusError``, which shows nothing of it, where it is none.
 
-    Parameters
-    ----------
-    value : date, datetime, numpy.datetime64, pandas.Period, or text such as "2024-01-31", "2024-01" and "2024"
-        Weeks, months and years where the period holds all of them, and names of periods of this frequency; years also
-        as whole numbers, and floats that are whole.
-    freq : {"decade", "year", "quarter", "month", "week", "day"}
-
-    Raises
-    ------
-    CorpusError
-        Where it is no date, or a week, a month or a year of which it holds a part. Shows nothing of it.
+    A date, datetime, numpy.datetime64, pandas.Period, or text such as "2024-01-31"; weeks, months and years where the
+    period holds all of them; years also as whole numbers, and floats that are whole; and names of periods of this
+    frequency.
     """
     if isinstance(value, str) and freq in _NO_DATES and is_period(value.strip(), freq):
         return value.strip()
@@ -407,14 +389,10 @@ def choose_names(
     reservation: Reservation,
     n_jobs: int | None = None,
 ) -> tuple[str, ...]:
-    """Choose the names that enough units have; the only place that sees all labels.
+    """Choose the names that enough units have, sorted; the only place that sees all labels.
 
-    None, NaN and "" stand for no label; the reservation is of the method's event, at least.
-
-    Returns
-    -------
-    tuple of str
-        Sorted. Names that cannot stand on a line of their own, and "other", are never among them.
+    None, NaN and "" stand for no label; the reservation is of the method's event, at least. Names that cannot stand on
+    a line of their own, and "other", are never chosen.
     """
     names = documents.names()
     order = secret_order(names, stream.spawn("order").words(8).tobytes())

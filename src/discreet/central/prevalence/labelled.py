@@ -77,15 +77,11 @@ def prevalence_sum(
     bound: Bound,
     n_jobs: int | None = None,
 ) -> BoundedSum:
-    """Add up the contributions of all units.
+    """Add up the contributions of all units: of shape (n_groups * (n_topics + 1),), each group's topics, then its
+    count.
 
     ``doc_topic``: (n_documents, n_topics), rows sum to 1; ``group``: number of each document's group, -1 for none;
     ``people``: whose each document is, where people are the unit; ``bound``: :func:`contribution_bound`.
-
-    Returns
-    -------
-    BoundedSum
-        Of shape (n_groups * (n_topics + 1),): each group's topics, then its count.
     """
     total = np.zeros(n_groups * (doc_topic.shape[1] + 1), np.int64)
     chosen = np.flatnonzero(group >= 0)
@@ -133,21 +129,13 @@ Labels = NDArray[np.int32]
 
 
 def settled(by: Any, groups: Grouping | None, n_documents: int | None) -> Any:
-    """Read labels and compare them with the groups, before anything is booked.
+    """Read labels and compare them with the groups, before anything is booked; return them as a list, or a pair of
+    lists.
 
     For a cross table ``by`` is a pair of sequences, or a frame or array of two columns. ``groups`` is None where names
     are chosen privately, so that labels are looked at for their kind only; ``n_documents`` is None where it is not
-    known yet.
-
-    Returns
-    -------
-    list or pair of lists
-        The labels; or, unread, what was given, where that has no length and reads them when asked.
-
-    Raises
-    ------
-    CorpusError
-        Where there is not one label for each document, or some are not listed; tells the rows of a few of those.
+    known yet. What has no length, and reads its labels when asked, is returned unread. ``CorpusError`` where there is
+    not one label for each document, or some are not listed; it tells the rows of a few of those.
     """
     crossed = groups is not None and groups.crossed
     listed = tuple(map(_listed, _pair(by) if crossed else (by,)))
@@ -166,12 +154,7 @@ def settled(by: Any, groups: Grouping | None, n_documents: int | None) -> Any:
 def place(by: Any, groups: Grouping, n_documents: int) -> Labels:
     """Return the number of each document's group, -1 where it has none; of a cross table, of its cell.
 
-    Labels of a cross table are a pair of sequences.
-
-    Raises
-    ------
-    CorpusError
-        As for :func:`place_in_groups`.
+    Labels of a cross table are a pair of sequences. Errors are those of :func:`settled`.
     """
     if not groups.crossed:
         return place_in_groups(by, groups.names, n_documents, freq=groups.freq, unlisted=groups.unlisted)
@@ -188,24 +171,11 @@ def place(by: Any, groups: Grouping, n_documents: int) -> Labels:
 def place_in_groups(
     by: Any, groups: tuple[str, ...], n_documents: int, *, freq: str | None = None, unlisted: str = "error"
 ) -> Labels:
-    """Return the number of each document's group, -1 where it has none.
+    """Return the number of each document's group, -1 where it has none. Errors are those of :func:`settled`.
 
-    Parameters
-    ----------
-    by : sequence of length n_documents
-        The label of each document: text, numbers or, with ``freq``, dates. None, NaN and "" are no label.
-    groups : sequence of str
-        Public.
-    n_documents : int
-    freq : str, optional
-        Turn dates into periods first.
-    unlisted : {"error", "leave_out", "other"}
-        What becomes of a label that is not among ``groups``; for "other", ``groups`` must end with :data:`OTHER`.
-
-    Raises
-    ------
-    CorpusError
-        Where there is not one label for each document, or some are not listed; tells the rows of a few of those.
+    ``by``: the label of each document, text, numbers or, with ``freq``, dates to be turned into periods; None, NaN and
+    "" are no label. ``unlisted``: {"error", "leave_out", "other"}, what becomes of a label that is not among
+    ``groups``; for "other", ``groups`` must end with :data:`OTHER`.
     """
     values = _values(by, n_documents)
     name: Callable[[Any], str] = str if freq is None else partial(period_of, freq=freq)

@@ -91,10 +91,7 @@ class Contribution(NamedTuple):
 def initial_theta(units: Units | ShardedUnits, n_topics: int, doc_topic_prior: float) -> Theta:
     """Return the theta every document starts from: even, with as much weight as the document has distinct words.
 
-    Returns
-    -------
-    array of shape (n_documents, n_topics), float32. Private, and never released. Of units in shards it stays beside
-    each shard.
+    (n_documents, n_topics), float32. Private, and never released. Of units in shards it stays beside each shard.
     """
     if isinstance(units, ShardedUnits):
         return units.start(initial_theta, n_topics, doc_topic_prior)
@@ -113,15 +110,11 @@ def round_sum(
     contribution: Contribution,
     n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
-    """Update theta in place and return the sum over units of the statistic.
+    """Update theta in place and return the sum over units of the statistic, (n_words, n_topics) int64.
 
-    ``theta``: each document's state, float32, is changed; ``word_topic``: topics as last released, columns sum to 1;
-    ``word_weights``: public, omega; ``n_steps``: most steps for a document. The result does not depend on the threads.
-
-    Returns
-    -------
-    array of shape (n_words, n_topics), int64
-        In lattice steps of 2**-``contribution.bits``, in units of the bound.
+    It is in lattice steps of 2**-``contribution.bits``, in units of the bound. ``theta``: each document's state,
+    float32; ``word_topic``: topics as last released, columns sum to 1; ``word_weights``: public, omega; ``n_steps``:
+    most steps for a document. The result does not depend on the threads.
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):

@@ -225,14 +225,10 @@ def cooccurrence_sum(
     weights: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
-    """Return the sum over units of normalised co-occurrences.
+    """Return the sum over units of normalised co-occurrences: the strict upper triangle, row by row, (M * (M - 1) / 2,)
+    int64.
 
     ``chosen``: distinct columns, (M,); ``weights``: (M,), positive.
-
-    Returns
-    -------
-    array of shape (M * (M - 1) / 2,), int64
-        The strict upper triangle, row by row.
     """
     if isinstance(units, ShardedUnits):
         return units.sum(cooccurrence_sum, chosen, weights)
@@ -405,14 +401,10 @@ def _cooccurrence_of_groups(
 def moment_sum(
     units: Units | ShardedUnits, features: NDArray[np.float64], n_jobs: int | None = None
 ) -> NDArray[np.int64]:
-    """Return the sum over units of the normalised moment.
+    """Return the sum over units of the normalised moment, (d * (d + 1) / 2,) int64, in lattice steps of 2**-BITS.
 
-    ``features``: (n_words, d), the same for all units.
-
-    Returns
-    -------
-    array of shape (d * (d + 1) / 2,), int64
-        The upper triangle, row by row, off the diagonal times the root of 2, in lattice steps of 2**-BITS.
+    ``features``: (n_words, d), the same for all units. The upper triangle, row by row, off the diagonal times the root
+    of 2.
     """
     if isinstance(units, ShardedUnits):
         return units.sum(moment_sum, features)

@@ -200,21 +200,11 @@ SHARE = Fraction(1, 64)
 
 
 def laplace_threshold(epsilon: float, delta: float, max_words: int) -> float:
-    """Return the threshold for L1-bounded weights under Laplace noise of scale 1 / epsilon.
+    """Return the threshold, in units of the contribution bound, for L1-bounded weights under Laplace noise of scale 1 /
+    epsilon.
 
-    Parameters
-    ----------
-    epsilon : float
-        Pure privacy loss of the noise; ``inf`` gives the limit, 1.
-    delta : float
-        Largest probability that any of one unit's private words passes.
-    max_words : int
-        Most words that one unit may hold.
-
-    Returns
-    -------
-    float
-        In units of the contribution bound; at least 1.
+    ``epsilon``: ``inf`` gives the limit, 1; ``delta``: largest probability that any of one unit's private words passes;
+    ``max_words``: most words that one unit may hold.
     """
     if math.isinf(epsilon):
         return 1.0
@@ -223,19 +213,9 @@ def laplace_threshold(epsilon: float, delta: float, max_words: int) -> float:
 
 
 def gaussian_threshold(noise_multiplier: float, delta: float, max_words: int) -> float:
-    """Return the threshold for weights 1/sqrt(t) under Gaussian noise.
+    """Return the threshold, in units of the contribution bound, for weights 1/sqrt(t) under Gaussian noise.
 
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the noise over the contribution bound.
-    delta, max_words
-        As for :func:`laplace_threshold`.
-
-    Returns
-    -------
-    float
-        In units of the contribution bound; at least 1.
+    ``noise_multiplier``: its deviation, in these units; the others as for :func:`laplace_threshold`.
     """
     t = np.arange(1, max_words + 1, dtype=np.float64)
     upper_tail = -np.expm1(np.log1p(-delta) / t)  # 1 - (1 - delta)^(1/t), without cancellation
@@ -266,14 +246,10 @@ def on_lattice(threshold: float, bits: int) -> int:
 def fill_greedily(
     indptr: NDArray[np.int64], words: NDArray[np.int64], n_words: int, budget: int, cutoff: int
 ) -> NDArray[np.int64]:
-    """Let each unit, in turn, fill its words up to the cut-off until its budget is spent.
+    """Let each unit, in turn, fill its words up to the cut-off until its budget is spent; return weights, (n_words,)
+    int64.
 
     ``words``: of each unit, favourites first, as in ``UnitWords``; ``budget`` and ``cutoff`` in lattice steps.
-
-    Returns
-    -------
-    array of shape (n_words,), int64
-        Weights, each at most ``cutoff``.
     """
     weights = np.zeros(n_words, np.int64)
     for unit in range(len(indptr) - 1):
@@ -332,18 +308,8 @@ class Greedy:
     def choose(
         self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
     ) -> Choice:
-        """Choose words; the only place that sees the units.
-
-        Parameters
-        ----------
-        units : UnitWords
-            Words of each unit, favourites first; capped here.
-        stream : SecureStream
-            Source of the noise.
-        reservation : Reservation
-            Of :meth:`event`.
-        n_jobs : int, optional
-            Threads for the noise.
+        """Choose words; the only place that sees the units, whose words are capped here. The reservation is of
+        :meth:`event`.
         """
         held, kept = held_words(first_words(units, self.max_words))
         bound = self.mechanism.bound
@@ -483,15 +449,10 @@ class GaussianChoice:
 def coverage_sum(
     counts: sp.csr_matrix, persons: NDArray[np.int64] | None, chosen: NDArray[np.bool_], bound: Bound
 ) -> NDArray[np.int64]:
-    """Add up what the units give.
+    """Add up what the units give: two numbers, in steps of the bound's lattice. Private.
 
     ``counts`` are of all words; ``persons``: unit of each document, None where each document is one; ``chosen``:
     (n_words,), bool.
-
-    Returns
-    -------
-    array of shape (2,), int64
-        In steps of the bound's lattice. Private.
     """
     n_rows = len(counts.indptr) - 1
     unit = np.arange(n_rows) if persons is None else np.unique(persons, return_inverse=True)[1]
@@ -517,12 +478,8 @@ def release_coverage(
     """Release how much of the text the chosen words make up; the only place that sees the texts.
 
     ``method`` has chosen the words; ``texts`` as for :func:`coverage_sum`; ``words``: all words of the texts, in the
-    order of their columns, and those that are released; the reservation is that of the choice.
-
-    Returns
-    -------
-    Coverage or None
-        None where the noise leaves no number of units above zero.
+    order of their columns, and those that are released; the reservation is that of the choice. None where the noise
+    leaves no number of units above zero.
     """
     named = frozenset(words[1])
     chosen = np.fromiter((word in named for word in words[0]), np.bool_, len(words[0]))

@@ -103,25 +103,11 @@ def count_documents(
     *,
     callback: Callback | None = None,
 ) -> Documents:
-    """Count the words of texts, or take those of a corpus.
+    """Count the words of texts, read once, or take those of a corpus, of which stop words are left out.
 
-    Parameters
-    ----------
-    X : iterable of str, or Corpus
-        Read once. A corpus was tokenised before: of the tokenizer only stop words count, whose columns are left out.
-    tokenizer : Tokenizer
-        How a text becomes words.
-    persons : array-like of shape (n_documents,), optional
-        Person of each text; by default those of the corpus.
-    vocabulary : tuple of str, optional
-        Count these words only of texts, columns in this order. None: all words, columns in sorted order for texts.
-    callback : callable, optional
-        ``callback("counting words", done, total)`` now and then, in texts.
-
-    Raises
-    ------
-    CorpusError
-        Where X holds something else than str, or persons do not fit.
+    ``persons``: of each text, by default those of the corpus; ``vocabulary``: of texts, count these words only, columns
+    in this order; without it all words, columns in sorted order. ``CorpusError`` where X holds something else than str,
+    or persons do not fit.
     """
     check_kind(X)
     if isinstance(X, Corpus | ShardedCorpus):
@@ -268,24 +254,13 @@ def rank_words(
     *,
     n_threads: int = 1,
 ) -> UnitWords:
-    """Join the documents of each unit, sort its words, most used first, and sort the units.
+    """Join the documents of each unit, sort its words, most used first, and sort the units; one without words is kept,
+    empty.
 
-    Parameters
-    ----------
-    counts : csr_matrix of shape (n_documents, n_words)
-        Counts of words, without repeated entries.
-    persons : array of shape (n_documents,) or None
-        Unit of each document; None: each document is a unit.
-    order : array of shape (n_words,), uint64
-        Secret number of each word. Breaks ties, smallest first (equal numbers fall back to the order of the
-        columns), and gives the units their order.
-    n_threads : int, default 1
-        The result does not depend on it.
-
-    Returns
-    -------
-    UnitWords
-        A unit without words is kept, empty.
+    ``counts``: CSR of shape (n_documents, n_words), without repeated entries; ``persons``: unit of each document, None
+    where each is one; ``order``: secret number of each word, (n_words,) uint64, which breaks ties, smallest first
+    (equal numbers fall back to the order of the columns), and gives the units their order. The result does not depend
+    on the threads.
     """
     if persons is not None:
         counts = join_rows(counts.astype(np.int64), persons)
@@ -419,14 +394,8 @@ class ShardedWords:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the words that any unit gives to, ascending, and what they get.
 
-        Parameters
-        ----------
-        max_words : int
-            Most words of one unit that count.
-        weights : array of shape (max_words + 1,), int64
-            What each of k words of a unit gets.
-        done : array of shape (n_words,), bool, optional
-            Words that do not count, because they were released before.
+        ``max_words``: most words of one unit that count; ``weights``: (max_words + 1,) int64, what each of k words of a
+        unit gets; ``done``: (n_words,) bool, words that do not count, because they were released before.
         """
         total = self.shards.sum(_even_weights_of, self.order, max_words, weights, done)
         held = np.flatnonzero(total)

@@ -43,16 +43,7 @@ def prior_for_range(log_ratio: float, clip: float) -> float:
 
 
 def table_mechanism(noise: str, epsilon_noise: float, delta: float) -> Mechanism:
-    """Return what noises one table.
-
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian"}
-    epsilon_noise : float
-        What one table costs; ``inf`` adds no noise.
-    delta : float
-        Gaussian noise only: one table satisfies (epsilon_noise, delta).
-    """
+    """Return what noises one table, at cost ``epsilon_noise`` (``inf``: no noise), of Gaussian noise with ``delta``."""
     if noise == "laplace":
         return LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
     from discreet.privacy.accounting.planning import noise_multiplier_for
@@ -87,10 +78,7 @@ def calibrated(
 ) -> Mechanism:
     """Return the table noise with which a whole run satisfies (epsilon, delta).
 
-    Raises
-    ------
-    ParameterError
-        Where the draws alone cost more: no noise would help.
+    ``ParameterError`` where the draws alone cost more: no noise would help.
     """
     if math.isinf(epsilon):
         return table_mechanism(noise, math.inf, delta)
@@ -169,17 +157,8 @@ def plan(
 ) -> Run:
     """Fill in what was left open, and find the noise and the cost.
 
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian"}
-    epsilon, epsilon_noise : float or None
-        One of them: of the run, or of one table.
-    delta : float
-    n_sweeps : int
-    clip, topic_word_prior : float or None
-        None: see :class:`~discreet.central.word_level.hybrid_gibbs_lda.HybridGibbsLDA`.
-    hidden : bool
-        Assignments stay inside.
+    ``epsilon`` of the run, or ``epsilon_noise`` of one table; ``clip``, ``topic_word_prior``: None as for
+    :class:`~discreet.central.word_level.hybrid_gibbs_lda.HybridGibbsLDA`; ``hidden``: assignments stay inside.
     """
     free = math.isinf(epsilon if epsilon is not None else epsilon_noise or 0.0)
     if not hidden and clip is None and not free:

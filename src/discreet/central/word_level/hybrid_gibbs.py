@@ -174,12 +174,8 @@ class State(NamedTuple):
 
 
 def init(tokens: Tokens, settings: Settings, stream: SecureStream) -> State:
-    """Draw a topic for each token, uniformly: no word has a say.
-
-    Raises
-    ------
-    CorpusError
-        Where a document is too long for 32-bit weights.
+    """Draw a topic for each token, uniformly: no word has a say. ``CorpusError`` for a document too long for 32
+    bits.
     """
     prior = integer_prior(settings.doc_topic_prior, settings.n_topics)
     check_lengths(tokens.indptr, prior, settings.n_topics)
@@ -201,19 +197,9 @@ def step(
 ) -> tuple[State, NDArray[np.float64]]:
     """Release a table, (n_words, n_topics), and do one sweep from it; return the state after it, and the table.
 
-    Parameters
-    ----------
-    state : State
-        Is left as it was.
-    tokens : Tokens
-        As arranged for :func:`init`.
-    settings : Settings
-    stream : SecureStream
-        Children are spawned for the noise and for the draws.
-    reservation : Reservation
-        Covers this table and, where assignments count as released, this sweep of draws.
-    n_threads : int
-        Threads; nothing depends on it.
+    ``tokens``: as arranged for :func:`init`; children of ``stream`` are spawned for the noise and for the draws; the
+    reservation covers this table and, where assignments count as released, this sweep of draws. Nothing depends on the
+    threads.
     """
     released = release_table(state, tokens, settings, stream, reservation, n_threads=n_threads)
     doc_mean, doc_weights = state.doc_mean, None
@@ -278,10 +264,7 @@ def release_table(
 ) -> NDArray[np.float64]:
     """Release the noisy counts of the state's topics, shape (n_words, n_topics), cut at 0 and ``settings.clip``.
 
-    Raises
-    ------
-    PrivacyError
-        Where the reservation does not cover one more table.
+    ``PrivacyError`` where the reservation does not cover one more table.
     """
     counts = count_topics(tokens, state.topics, settings.n_topics, n_threads)[:, : settings.n_topics]
     total = BoundedSum(counts.astype(np.int64), settings.mechanism.bound)
@@ -301,15 +284,7 @@ def topics_of(table: NDArray[np.float64], topic_word_prior: float) -> NDArray[np
 
 
 def arrange(counts: Any, stream: SecureStream) -> Tokens:
-    """Write counts out as tokens, in a random order within each document.
-
-    Parameters
-    ----------
-    counts : sparse matrix of shape (n_documents, n_words)
-        Whole numbers.
-    stream : SecureStream
-        Decides the order.
-    """
+    """Write counts, whole numbers, out as tokens, in a random order within each document that ``stream`` decides."""
     tokens = read_tokens(read_documents(counts))
     n_tokens = len(tokens.words)
     document = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.indptr))
@@ -347,19 +322,8 @@ def check_lengths(indptr: NDArray[np.int64], prior: int, n_topics: int) -> None:
 def integer_table(counts: NDArray[Any], topic_word_prior: float, clip: float | None) -> NDArray[np.uint32]:
     """Turn released counts into the weights of draws: whole numbers in proportion to (s + beta) / sum of (s + beta).
 
-    Parameters
-    ----------
-    counts : array of shape (n_words, n_topics)
-        From 0 to ``clip``.
-    topic_word_prior : float
-        beta.
-    clip : float or None
-        Largest count; then no two entries of a topic have a ratio above 1 + clip / beta, exactly.
-
-    Returns
-    -------
-    array of shape (n_words, width), uint32
-        From 1 to 2**30, zeros in the padding.
+    ``counts``: (n_words, n_topics), from 0 to ``clip``, with which no two entries of a topic have a ratio above 1 +
+    clip / beta, exactly. The table, (n_words, width) uint32, is from 1 to 2**30, with zeros in the padding.
     """
     n_words, n_topics = counts.shape
     table = np.zeros((n_words, padded(n_topics)), np.uint32)
@@ -377,18 +341,9 @@ def integer_table(counts: NDArray[Any], topic_word_prior: float, clip: float | N
 
 
 def integer_weights(doc_counts: NDArray[np.float64], doc_topic_prior: float) -> NDArray[np.uint32]:
-    """Turn released counts of topics in documents into weights: cut at 0, plus prior, in units of 1/1024 token.
+    """Turn noisy counts of topics in documents into weights: cut at 0, plus prior, in units of 1/1024 token.
 
-    Parameters
-    ----------
-    doc_counts : array of shape (n_documents, n_topics)
-        Noisy.
-    doc_topic_prior : float
-
-    Returns
-    -------
-    array of shape (n_documents, width), uint32
-        Zeros in the padding.
+    Of shape (n_documents, width), uint32, with zeros in the padding.
     """
     n_topics = doc_counts.shape[1]
     weights = np.zeros((len(doc_counts), padded(n_topics)), np.uint32)
@@ -498,25 +453,12 @@ def draw_topics(
     doc_weights: NDArray[np.uint32] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.uint16]:
-    """Draw every token's topic once, document by document, from a table that stays as it is.
+    """Draw every token's topic once, document by document, from a table that stays as it is, and so do ``topics``.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        In an order that no word decides (:func:`arrange`).
-    topics : array of shape (n_tokens,), uint16
-        The topics before; not changed.
-    table : array of shape (n_words, width), uint32
-        As made by :func:`integer_table`.
-    n_topics : int
-    prior : int
-        As made by :func:`integer_prior`.
-    stream : SecureStream
-        Two keys are taken from it: for a word a token, and for one more in the few documents that need it.
-    doc_weights : array of shape (n_documents, width), uint32, optional
-        Weights of topics in each document to be used instead of its counts; zeros in the padding.
-    n_threads : int
-        The topics drawn do not depend on it.
+    ``tokens``: in an order that no word decides (:func:`arrange`); ``table``, ``prior``: as made by
+    :func:`integer_table` and :func:`integer_prior`; ``stream``: two keys are taken from it, for a word a token, and for
+    one more in the few documents that need it; ``doc_weights``: (n_documents, width) uint32, weights of topics in each
+    document to be used instead of its counts, zeros in the padding. The topics drawn do not depend on the threads.
     """
     drawn = topics.copy()
     alpha = np.zeros(table.shape[1], np.uint32)

@@ -259,27 +259,13 @@ def sweep(
     first_document: int = 0,
     n_threads: int = 1,
 ) -> None:
-    """Draw every token's topic once from a given table.
+    """Draw every token's topic once from a given table; ``topics``, (n_tokens,) uint16, is changed in place.
 
-    Parameters
-    ----------
-    tokens : Tokens
-        The documents.
-    topics : array of shape (n_tokens,), uint16
-        Is changed in place.
-    table : array of shape (n_words, width), float32
-        Positive and finite for each topic, zeros in the padding; rows start at multiples of 64 bytes. A row may
-        have any scale that keeps its products with counts in range.
-    doc_topic_prior : array of shape (n_topics,)
-        alpha, positive.
-    key : uint64
-        ``sweep_key(seed, sweep)``.
-    own : array of shape (2, width), float32, optional
-        :func:`own_share`: each token is left out of the table while it is drawn.
-    first_document : int
-        Number of the first document in the corpus of which these are a part.
-    n_threads : int
-        Threads; topics do not depend on it.
+    ``table``: (n_words, width) float32, positive and finite for each topic, zeros in the padding; rows start at
+    multiples of 64 bytes, and a row may have any scale that keeps its products with counts in range.
+    ``doc_topic_prior``: (n_topics,), positive; ``key``: ``sweep_key(seed, sweep)``; ``own``: :func:`own_share`, where
+    each token is left out of the table while it is drawn; ``first_document``: number of the first document in the
+    corpus of which these are a part. Topics do not depend on the threads.
     """
     n_topics, width = len(doc_topic_prior), table.shape[1]
     prior = aligned((width,), np.float32)
@@ -328,22 +314,11 @@ class _CountsOfShards(NamedTuple):
 def chain_over_shards(
     through: Any, n_tokens: int, doc_topic_prior: NDArray[np.float64], topic_word_prior: float, seed: int
 ) -> tuple[Any, Any]:
-    """Begin a chain from random topics.
+    """Begin a chain from random topics, as :func:`discreet.lda.gibbs.estimator.chain`.
 
-    Parameters
-    ----------
-    through : ShardRunner
-        Whose functions get the :class:`Part` of a shard.
-    n_tokens : int
-        Of all shards.
-    doc_topic_prior, topic_word_prior, seed
-        As of :func:`discreet.lda.gibbs.estimator.chain`.
-
-    Returns
-    -------
-    tuple
-        A state with ``word_topic``, the counts of each word in each topic, (n_words, width), int32 or int64; and the
-        step from one to the next.
+    ``through``: a ShardRunner whose functions get the :class:`Part` of a shard; ``n_tokens``: of all shards. Returns a
+    state with ``word_topic``, the counts of each word in each topic, (n_words, width), int32 or int64; and the step
+    from one to the next.
     """
     n_topics = len(doc_topic_prior)
     beside = through.start(_begin_shard, n_topics, seed)

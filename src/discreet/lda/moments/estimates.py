@@ -176,8 +176,8 @@ def moments_of_sums(
 ) -> NoisyMoments:
     """Scale noisy sums to rates of presence.
 
-    ``first``: noisy sum of unigrams, in units of one contribution; ``triangle``: of pairs, the strict upper triangle
-    row by row; the noises are standard deviations in each cell; ``n_documents`` is noisy, and at least 1.
+    ``first``: of unigrams, in units of one contribution; ``triangle``: of pairs, the strict upper triangle row by row;
+    the noises are standard deviations in each cell; ``n_documents`` is noisy, and at least 1.
     """
     n, n_words = n_documents, len(first)
     length = max((float(first.sum()) / n) ** 2, _SHORTEST)
@@ -202,13 +202,7 @@ def whitened(found: Estimates) -> tuple[Floats, float]:
 
 
 def learnable(found: Estimates | NoisyMoments) -> int:
-    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn.
-
-    Parameters
-    ----------
-    found : Estimates or NoisyMoments
-        Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
-    """
+    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn."""
     white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
     with one_blas_thread():  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)

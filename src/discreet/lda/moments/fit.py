@@ -142,15 +142,10 @@ class MomentTopics(NamedTuple):
 
 
 def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_steps: int = 200) -> Floats:
-    """Return posterior means of rates from unbiased noisy ones, under a prior fitted to all of them.
+    """Return posterior means of rates, positive, from unbiased noisy ones of these standard deviations.
 
-    ``deviation``: standard deviations. The prior is a mixture of ``grid_size`` narrow normals, centred from 1e-4 up,
-    geometrically, with weights from ``n_steps`` steps of expectation maximisation.
-
-    Returns
-    -------
-    array of shape (n_words,)
-        Positive.
+    The prior is fitted to all of them: a mixture of ``grid_size`` narrow normals, centred from 1e-4 up, geometrically,
+    with weights from ``n_steps`` steps of expectation maximisation.
     """
     grid = np.geomspace(1e-4, max(float(noisy.max()) * 1.05, 0.02), grid_size)
     width = _WIDTH * (grid[1] / grid[0] - 1) * grid
@@ -198,15 +193,9 @@ def fit_topics(
     n_steps: int = N_STEPS,
     callback: Callback | None = None,
 ) -> MomentTopics:
-    """Fit topics to the moments of one or several sources.
+    """Fit topics to the moments of one or several sources: the same bytes for the same seed on one machine.
 
-    ``spread``: tau, how far logits may lie from the unigram's; by default 1, or 1.5 from 10,000 documents on. ``seed``
-    is that of the starting point.
-
-    Returns
-    -------
-    MomentTopics
-        The same bytes for the same seed on one machine: matrix products run on one thread.
+    ``spread``: tau, how far logits may lie from the unigram's; by default 1, or 1.5 from 10,000 documents on.
     """
     target = combine(list(sources) if isinstance(sources, Sequence) else [sources])
     tau = spread or (1.5 if target.n_documents >= _MANY_DOCUMENTS else 1.0)
@@ -357,9 +346,8 @@ def agreement(found: Estimates | NoisyMoments, vectors: Floats) -> float:
     """Return how far above chance the vectors know which words go together in the reports, in standard deviations.
 
     The whitened covariance of the reports (whose noise is the same in every cell) is multiplied by the cosines of the
-    words' vectors and summed over pairs; the same with vectors dealt to other words is what chance gives.
-
-    ``vectors``: (n_words, n_dimensions), rows of NaN for words without one.
+    words' vectors, (n_words, n_dimensions), rows of NaN for words without one, and summed over pairs; the same with
+    vectors dealt to other words is what chance gives.
     """
     known = np.flatnonzero(np.isfinite(vectors.sum(1)))
     if len(known) < 3:
@@ -389,9 +377,8 @@ def fit_topics_with_vectors(
     n_steps: int = N_STEPS,
     callback: Callback | None = None,
 ) -> MomentTopics:
-    """Fit topics to the moments of reports, with what vectors say as the prior.
-
-    ``vectors``: (n_words, n_dimensions), rows of NaN for words without one.
+    """Fit topics to the moments of reports, with what vectors say as the prior; ``vectors`` as for
+    :func:`agreement`.
     """
     target, rule, rng = combine([found]), _rule_of(found), np.random.default_rng(seed)
     length = float(target.unigram.sum())

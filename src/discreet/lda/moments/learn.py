@@ -130,33 +130,12 @@ def learn_topics(
 ) -> Learned:
     """Count what can be learned, fit topics, then refine them on the reports, where these are at hand and it helps.
 
-    Parameters
-    ----------
-    found : Estimates or NoisyMoments
-    n_topics : int
-    seed : int
-        Of the starting point.
-    what : str
-        What was found from what: "9,000 reports through this channel".
-    advice : str
-        What to do where there is nothing to learn; a sentence.
-    allow_unlearnable : bool
-        Fit all the same.
-    warn : bool, default False
-        Warn where more topics are asked for than the noise lets through.
-    beside : sequence of Source
-        Of public documents with the same words; with them, nothing need be learnable.
-    vectors : array of shape (n_words, n_dimensions), optional
-        Public vectors of the words; used where they agree with what was found (:mod:`discreet.lda.moments.fit`).
-    reports : Reports, optional
-    n_threads : int
-        The result does not depend on it.
-    callback : callable, optional
-
-    Raises
-    ------
-    ParameterError
-        Where there is nothing to learn.
+    ``seed``: of the starting point; ``what`` was found from what, "9,000 reports through this channel"; ``advice``:
+    what to do where there is nothing to learn, a sentence; ``allow_unlearnable``: fit all the same; ``warn`` where more
+    topics are asked for than the noise lets through; ``beside``: of public documents with the same words, with which
+    nothing need be learnable; ``vectors``: public ones of the words, (n_words, n_dimensions), used where they agree
+    with what was found (:mod:`discreet.lda.moments.fit`). The result does not depend on the threads. ``ParameterError``
+    where there is nothing to learn.
     """
     known = learnable(found)
     tell(callback, "learnable topics", known, n_topics)
@@ -216,17 +195,11 @@ def refine_topics(
     n_threads: int = 1,
     callback: Callback | None = None,
 ) -> tuple[Floats, Floats]:
-    """Improve topics on the reports themselves.
+    """Improve topics on the reports themselves; return topics, whose rows sum to 1, and their weights, which do.
 
     ``blocks(size)`` goes through all reports, as 0/1 rows of at most ``size`` at a time; called once a pass.
-    ``topic_word``: where to begin, and the prior's mean. ``unigram``: rates of words; their sum is the mean number of
-    words in a document.
-
-    Returns
-    -------
-    arrays of shape (n_topics, n_words) and (n_topics,)
-        Topics, whose rows sum to 1, and their weights, which do. Memory: 4 bytes a report and topic, besides the
-        blocks.
+    ``topic_word``: where to begin, and the prior's mean; ``unigram``: rates of words, whose sum is the mean number of
+    words in a document. Memory: 4 bytes a report and topic, besides the blocks.
     """
     prior = _prior(topic_weight, unigram, channel)
     anchor = _ANCHOR * topic_word + _FLOOR

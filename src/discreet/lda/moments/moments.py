@@ -219,18 +219,10 @@ class Moments:
         return Moments(self.n_words, channel=self, max_bytes=self.max_bytes).restore(self.n, self._upper)
 
     def restore(self, n: int, second: NDArray[np.int64]) -> Moments:
-        """Take over counts that were kept elsewhere (a database, a file), instead of the present ones.
+        """Take over counts that were kept elsewhere, instead of the present ones: of ``n`` reports, read on and above
+        the diagonal.
 
-        Parameters
-        ----------
-        n : int
-        second : array of shape (n_words, n_words), int64
-            Read on and above the diagonal only; copied.
-
-        Raises
-        ------
-        CorpusError
-            Where they cannot be the counts of ``n`` reports.
+        ``CorpusError`` where they cannot be that.
         """
         upper = np.triu(np.asarray(second))
         if upper.shape != self._upper.shape or upper.dtype != np.int64 or isinstance(n, bool) or n < 0:
@@ -365,16 +357,7 @@ def _count(columns: NDArray[np.uint64], low: int, high: int, out: NDArray[np.int
 
 
 def add_pair_counts(rows: NDArray[np.uint8], out: NDArray[np.int64], n_threads: int = 1) -> None:
-    """Add how often columns i <= j are both 1 to the upper triangle of ``out``.
-
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), uint8
-        Zeros and ones only; any number of rows.
-    out : array of shape (n_columns, n_columns), int64
-        Changed on and above the diagonal.
-    n_threads : int, default 1
-    """
+    """Add how often columns i <= j of rows of zeros and ones are both 1 to the upper triangle of ``out``."""
     n_columns = rows.shape[1]
     tiles = [(low, min(low + _TILE, n_columns)) for low in range(0, n_columns, _TILE)]
     for start in range(0, len(rows), 64 * _WORDS):
