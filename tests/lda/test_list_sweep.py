@@ -152,7 +152,9 @@ def test_counts_are_renewed_between_the_parts_of_a_sweep(n_documents, parts):
     topics, alpha = random_topics(len(tokens.words), 40, 2), np.full(40, 0.1)
     assert word_lists.n_parts(n_documents, 40) == parts
     lists = word_lists.empty_lists(tokens, 40)
-    after = word_lists.step(word_lists.ListState(topics, 3, 20), tokens, alpha, 0.01, lists=lists)
+    after = word_lists.step(
+        word_lists.State(topics, word_lists._NO_COUNTS, 3, 20), tokens, alpha, 0.01, lists=lists
+    )
 
     def by_hand(cuts):
         expected, key = topics.copy(), sweep_key(3, 20)
@@ -172,7 +174,7 @@ def test_each_sweep_and_each_seed_draws_anew():
     lists = word_lists.empty_lists(tokens, 30)
     after = set()
     for seed, sweep in ((3, 20), (3, 21), (4, 20), (3, 20)):
-        state = word_lists.ListState(topics, seed, sweep)
+        state = word_lists.State(topics, word_lists._NO_COUNTS, seed, sweep)
         state = word_lists.step(state, tokens, np.full(30, 0.1), 0.01, lists=lists)
         after.add(state.topics.tobytes())
     assert len(after) == 3

@@ -63,45 +63,31 @@ def check_width(shape: tuple[int, ...] | None, words: tuple[str, ...] | None) ->
 
 
 class Data(NamedTuple):
-    """What a fit has read. Private.
+    """What a fit has read. Private."""
 
-    Attributes
-    ----------
-    counts : canonical CSR of shape (n_documents, n_words), int32, or a ShardedCorpus
-    people : array of shape (n_documents,), int64, or None
-        Where they are the unit.
-    words : tuple of str
-        Public.
-    public : Any
-        What was read beside X (:meth:`PrivateTopicModel._read_public`). Public.
-    coverage : Coverage or None
-        How much of the text the words make up, where that was released.
-    """
-
+    #: Canonical CSR of shape (n_documents, n_words), int32, or a ShardedCorpus.
     counts: Any
+    #: (n_documents,) int64: where they are the unit.
     people: NDArray[Any] | None
+    #: Public.
     words: tuple[str, ...]
+    #: What was read beside X (:meth:`PrivateTopicModel._read_public`). Public.
     public: Any = None
+    #: How much of the text the words make up, where that was released.
     coverage: Coverage | None = None
 
 
 class Fitted(NamedTuple):
-    """What a fit has found, all of it released: fields of the ``Release``, and what else is to be known.
-
-    Attributes
-    ----------
-    settings : mapping of str to str, int, float or bool
-        To stand in the release's configuration, too.
-    attributes : mapping of str to Any
-        To be set on the estimator, too.
-    """
+    """What a fit has found, all of it released: fields of the ``Release``, and what else is to be known."""
 
     topic_word: NDArray[Any]
     topic_weight: NDArray[Any]
     word_weight: NDArray[Any]
     topic_word_noise: NDArray[Any] | None = None
     n_units_noisy: float | None = None
+    #: To stand in the release's configuration, too.
     settings: Mapping[str, Any] = {}
+    #: To be set on the estimator, too.
     attributes: Mapping[str, Any] = {}
 
 

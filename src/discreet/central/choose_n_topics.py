@@ -46,7 +46,7 @@ from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, steps
 from discreet._base.validate import declared, faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import check_data, fit_booked, read_public, take_words
-from discreet.central.private_fit import document_marks, frequencies, gains
+from discreet.central.private_fit import document_marks, frequencies, gains, means_by_person
 from discreet.central.private_lda import PrivateLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
@@ -54,7 +54,6 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
 from discreet.release.private_estimator import (
-    Booking,
     Plan,
     PrivateEstimator,
     book_together,
@@ -111,9 +110,7 @@ class _Choice(PrivateEstimator):
     def _purpose(self) -> tuple[str, Sequence[str]]:
         return "number of topics", [f"the best of {self.n_candidates}"]
 
-    def notice(self, booking: Booking, counts: Any) -> None:
-        """Warn for all of the text; training sees a part of it."""
-        self._notice(booking, counts)
+    notice = PrivateEstimator._notice  # of all of the text: training sees a part of it
 
 
 def choose_n_topics_privately(
@@ -253,8 +250,7 @@ def _by_unit(scores: NDArray[np.float64], people: NDArray[np.int64] | None) -> N
     scores = np.clip(scores, 0.0, 1.0)
     if people is None:
         return scores
-    _, person, n_documents = np.unique(people, return_inverse=True, return_counts=True)
-    return np.column_stack([np.bincount(person, column) for column in scores.T]) / n_documents[:, None]
+    return means_by_person(scores, people, np.ones(len(people), np.bool_))
 
 
 def _epsilon_of_each(choice: _Choice, n_candidates: int, epsilon: float, delta: float) -> float:

@@ -43,31 +43,21 @@ _SAMPLED_TOLERANCE = 1e-3
 
 
 class Preview(NamedTuple):
-    """What is in a corpus, and what a fit would make of it. Private.
+    """What is in a corpus, and what a fit would make of it. Private."""
 
-    Attributes
-    ----------
-    n_documents, n_empty, n_units, most_documents : int
-        Documents, those without a counted word, persons (or documents), and the documents of the one who has most.
-    called : str
-        What one unit is called.
-    n_words : float
-        Words that are to be expected; those of a public list.
-    languages : tuple of (str, float)
-        Languages, and the share of the counted text that stands on their lists of stop words.
-    forecast : Learnability
-    delta : str or None
-        What is wrong with delta for so many units.
-    """
-
+    #: Documents, those without a counted word, persons (or documents), and the documents of the one who has most.
     n_documents: int
     n_empty: int
     n_units: int
     most_documents: int
+    #: What one unit is called.
     called: str
+    #: Words that are to be expected; those of a public list.
     n_words: float
+    #: Languages, and the share of the counted text that stands on their lists of stop words.
     languages: tuple[tuple[str, float], ...]
     forecast: Learnability
+    #: What is wrong with delta for so many units.
     delta: str | None
 
     @property

@@ -77,14 +77,8 @@ class PrivateFit(PrivateEstimator):
         b, in nats a token: gains are clipped to it, on either side.
     count_weight : float, default 0.5
         c: how much of the budget says how many units there are.
-    random_state : int, optional
-        None: noise from the operating system. An int: reproducible, and the release says "not for release".
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result is the same bytes for any number.
-    ledger : Ledger, optional
-        Where the cost is booked; give the one that the topics were booked on.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
+    random_state, n_jobs, ledger, callback
+        As for :class:`~discreet.PrivateLDA`. Give the ledger that the topics were booked on.
 
     Attributes
     ----------
@@ -155,10 +149,7 @@ class PrivateFit(PrivateEstimator):
                 self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
             )
         if people is not None:
-            _, person = np.unique(people, return_inverse=True)
-            scored = np.bincount(person, rows[:, 2] > 0)
-            rows = np.column_stack([np.bincount(person, column) for column in rows.T])
-            rows /= np.maximum(scored, 1)[:, None]
+            rows = means_by_person(rows, people, rows[:, 2] > 0)
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
         noisy = mechanism.release(
@@ -212,6 +203,15 @@ class PrivateFit(PrivateEstimator):
             n_topics=len(self.release.topic_word),
             privacy_unit=self.privacy_unit,
         )
+
+
+def means_by_person(
+    rows: NDArray[np.float64], people: NDArray[np.int64], counted: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the sum of each person's rows over how many of them are counted, in the order of the persons' numbers."""
+    _, person = np.unique(people, return_inverse=True)
+    sums = np.column_stack([np.bincount(person, column) for column in rows.T])
+    return sums / np.maximum(np.bincount(person, counted), 1)[:, None]
 
 
 def gains(

@@ -57,7 +57,7 @@ from discreet.central.sums.units import (
     add_unit,
     empty_rows,
     row_at,
-    sum_over_pieces,
+    sum_of_kernel,
     units_of,
 )
 from discreet.engines import Engine
@@ -93,18 +93,11 @@ class Settings(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the next round needs; all of it is released.
+    """What the next round needs; all of it is released."""
 
-    Attributes
-    ----------
-    topics : array of shape (n_words, n_topics)
-        Lambda, the parameters of the topics' Dirichlet distributions.
-    variance : array of shape (n_words, n_topics)
-        Variance of the noise in lambda.
-    round : int
-    """
-
+    #: (n_words, n_topics): lambda, the parameters of the topics' Dirichlet distributions.
     topics: Floats
+    #: (n_words, n_topics): variance of the noise in lambda.
     variance: Floats
     round: int
 
@@ -188,14 +181,8 @@ def _sum_of_chosen(
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
     expectation, per_bound = _exp_expected_log(topics), 1 / bound.contribution_bound
-    prior, room = settings.doc_topic_prior, units.most_entries
-
-    def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
-        out = np.zeros(topics.shape, np.int64)
-        _sum(units, *bounds, chosen, expectation, prior, per_bound, bound.bits, room, out)
-        return out
-
-    return sum_over_pieces(work, units, n_jobs)
+    rest = (chosen, expectation, settings.doc_topic_prior, per_bound, bound.bits, units.most_entries)
+    return sum_of_kernel(_sum, units, topics.shape, n_jobs, *rest)
 
 
 def _exp_expected_log(topics: Floats) -> Floats:
@@ -277,16 +264,8 @@ class PrivateSVILDA(PrivateTopicModel):
 
     Parameters
     ----------
-    n_topics : int, default 20
-        Number of topics, K.
-    epsilon : float, default 1.0
-        Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
-    delta : float, default 1e-6
-        What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden. "person" needs ``persons``.
-    doc_topic_prior : float, default 0.1
-        Dirichlet prior of topics in a document; from 1e-12 to 1e12.
+    n_topics, epsilon, delta, privacy_unit, doc_topic_prior
+        As for :class:`~discreet.PrivateLDA`.
     topic_word_prior : float, optional
         Dirichlet prior of words in a topic; by default 1 / n_topics.
     sampling_rate : float, default 0.2
@@ -304,17 +283,8 @@ class PrivateSVILDA(PrivateTopicModel):
     allow_large_delta : bool, default False
         Train even where delta is above 1 over that bound, or over the number of units that a private choice of the
         words has released.
-    random_state : int, optional
-        None: noise from the operating system. An int: reproducible, and the release says "not for release".
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result is the same bytes for any number.
-    ledger : Ledger, optional
-        Where the cost is booked; share one between all estimators that see a text. By default ``fit`` makes
-        one.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
-    engine : Engine, optional
-        What goes through the shards of a corpus, as for :class:`~discreet.central.PrivateLDA`.
+    random_state, n_jobs, ledger, callback, engine
+        As for :class:`~discreet.PrivateLDA`.
 
     Attributes
     ----------
@@ -322,14 +292,8 @@ class PrivateSVILDA(PrivateTopicModel):
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
-    components_ : array of shape (n_topics, n_words)
-        The same, under scikit-learn's name.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : array of str of shape (n_words,)
-        The words of the columns, where somebody named them.
-    neighboring : str
-        "add_or_remove_one": the relation that the promise is about.
+    components_, n_features_in_, feature_names_in_, neighboring
+        As for :class:`~discreet.PrivateLDA`.
 
     Notes
     -----
@@ -437,18 +401,10 @@ class PrivateSVILDA(PrivateTopicModel):
 
     def _rounds(self, units: Units | ShardedUnits, booking: Booking) -> State:
         stream = SecureStream(self.random_state).spawn("topics")
-        settings = Settings(
-            self.n_topics,
-            self.doc_topic_prior,
-            1 / self.n_topics if self.topic_word_prior is None else self.topic_word_prior,
-            self.sampling_rate,
-            self.contribution_bound,
-            booking.plan.how,
-            self.learning_offset,
-            self.learning_decay,
-            self.denoise,
-            self.privacy_unit,
-        )
+        eta = 1 / self.n_topics if self.topic_word_prior is None else self.topic_word_prior
+        given: dict[str, Any] = {name: getattr(self, name, None) for name in Settings._fields}
+        given |= {"topic_word_prior": eta, "noise_multiplier": booking.plan.how}
+        settings = Settings(**given)
         state = init(units.n_words, settings, stream)
         for _ in steps(self.callback, "training rounds", self._total_rounds()):
             state = step(state, units, settings, stream, booking.reservation, self.n_jobs)

@@ -1,7 +1,7 @@
 r"""Fold new documents into a fixed model: the topics that each is about.
 
 Deterministic, one document at a time, no state: the same bits for any number of threads and any neighbours.
-Three answers for the same question:
+Three answers for the same question (:mod:`discreet.lda.theta` has the iterations):
 
 * ``map``: the mode of :math:`\sum_w n_w \ln \theta\cdot\phi_w + \sum_k \alpha_k \ln \theta_k`; that is concave, so
   there is one mode.
@@ -10,8 +10,6 @@ Three answers for the same question:
 
 **Document completion** (:func:`completion`) is how probable one half of each document's tokens is, given the other
 half.
-
-See :mod:`discreet.lda.theta` for the iterations and when they end.
 
 Guarantee: none. The topics of a document are as private as the document; only where ``topic_word`` came from
 a release is *that* side of the computation safe to share.
@@ -251,15 +249,9 @@ def completion(
 ) -> float:
     """Return the mean log likelihood of a token of the second halves, in nats; at most 0, higher is better.
 
-    Each token goes to either half by a fair coin (a binomial draw for each count). The topic proportions are the mode
-    given the first half (``fold_in``, 40 steps).
-
-    ``counts``: CSR in canonical form, of whole numbers; ``random_state``: seed of the halves, the same for every model.
-
-    Raises
-    ------
-    CorpusError
-        Where no token is left to score, or counts are not whole.
+    Each token goes to either half by a fair coin (a binomial draw for each count) from ``random_state``, the same for
+    every model. The topic proportions are the mode given the first half (``fold_in``, 40 steps). ``counts``: CSR in
+    canonical form. ``CorpusError`` where no token is left to score, or counts are not whole.
     """
     if (counts.data != np.floor(counts.data)).any():
         raise CorpusError("tokens are scored, so that counts must be whole numbers.")

@@ -39,25 +39,12 @@ def posterior_mean(
     *,
     by_column: bool = False,
 ) -> NDArray[np.float64]:
-    """Estimate what stands under noise of known size.
+    """Estimate what stands under noise of known size: an array of the shape of ``noisy``, released values; not
+    negative.
 
-    Parameters
-    ----------
-    noisy : array of any shape
-        Released values.
-    base : array broadcastable to that shape
-        What each cell would be at lift 1; cells with base 0 are estimated as 0.
-    noise : array broadcastable to that shape
-        Standard deviation of the noise in each cell.
-    lifts : array of shape (n_lifts,)
-        Grid of the prior; may hold 0.
-    by_column : bool, default False
-        Fit a law to each column of ``noisy``, starting from that of all cells.
-
-    Returns
-    -------
-    array of the shape of ``noisy``
-        Not negative.
+    ``base``: what each cell would be at lift 1, 0 where it is 0, and ``noise``: standard deviations, are broadcast;
+    ``lifts``: grid of the prior, may hold 0; ``by_column``: fit a law to each column of ``noisy``, starting from that
+    of all cells.
     """
     values = noisy.ravel()
     bases = np.broadcast_to(base, noisy.shape).ravel()
@@ -77,19 +64,9 @@ def posterior_mean(
 
 
 def read_rates(noisy: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate positive rates that are around one mean, such as how frequent words are.
+    """Estimate positive rates, (n,), that are around one mean, such as how frequent words are.
 
-    Parameters
-    ----------
-    noisy : array of shape (n,)
-        Released values; returned as they are, or nearly 0, where there is no noise.
-    noise : array of shape (n,)
-        Standard deviations.
-
-    Returns
-    -------
-    array of shape (n,)
-        Positive.
+    ``noisy`` are returned as they are, or nearly 0, where there is no noise, whose standard deviations are ``noise``.
     """
     read = noisy
     if noise.any():

@@ -51,12 +51,8 @@ class Documents(NamedTuple):
 def read_documents(X: Any, n_words: int | None = None) -> Documents:
     """Check a document-word matrix (dense, sparse or a Corpus) and take it apart; Documents were checked before.
 
-    Weights need not be whole numbers: nothing in inference asks for it.
-
-    Raises
-    ------
-    CorpusError
-        Not two-dimensional, negative, not finite, or not ``n_words`` columns.
+    Weights need not be whole numbers: nothing in inference asks for it. ``CorpusError`` where it is not
+    two-dimensional, negative, not finite, or has not ``n_words`` columns.
     """
     if isinstance(X, Documents):
         _check_width(X.n_words, n_words)
@@ -101,12 +97,8 @@ def _check_width(found: int, expected: int | None) -> None:
 def read_for(estimator: Any, X: Any, *, reset: bool) -> Documents:
     """Read X for an estimator, which learns the names and number of its columns, or holds X to them.
 
-    scikit-learn looks at the columns only: its errors about values show them.
-
-    Raises
-    ------
-    CorpusError
-        As :func:`read_documents`; where there are no documents or no words, or the words are others than in ``fit``.
+    scikit-learn looks at the columns only: its errors about values show them. ``CorpusError`` as of
+    :func:`read_documents`, and where there are no documents or no words, or the words are others than in ``fit``.
     """
     from sklearn.utils.validation import validate_data
 
@@ -187,12 +179,8 @@ def open_shards(
 ) -> Any:
     """Return a :class:`~discreet.engines.engine.ShardRunner` whose functions get the :class:`Part` of a shard.
 
-    ``words``: order of the columns, further words are left out; ``n_words``: how many there must be.
-
-    Raises
-    ------
-    CorpusError
-        Where these are other words.
+    ``words``: order of the columns, further words are left out; ``n_words``: how many there must be. ``CorpusError``
+    where these are other words.
     """
     order = column_order(corpus, words, drop_others=True)
     _check_width(corpus.n_words if order is None else len(order), n_words)
@@ -209,10 +197,7 @@ def _read_shard(order: list[int] | None, shard: Any) -> Part:
 def read_shards_for(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Open shards for an estimator, which learns their words, or holds them to those of ``fit``.
 
-    Raises
-    ------
-    CorpusError
-        Where there are no documents, or the words are others than in ``fit``.
+    ``CorpusError`` where there are no documents, or the words are others.
     """
     words: tuple[str, ...] | None = None if reset else getattr(estimator, "_words", None)
     refuse_nothing(X.n_documents, X.n_words)

@@ -11,9 +11,8 @@ in lane k modulo their number, upper halves of lanes are added onto lower ones, 
 pairs of pairs, and eights follow one another. Multiplications and additions stay separate, never fused. So the
 vectors cost no reproducibility: any processor that rounds as IEEE 754 asks gives the same bits.
 
-Quotients of some words are found first, then their rows are added: no division waits for sums of other words, and
-rows stay in the nearest cache in between. Rows are padded with zeros to whole vectors. A word with count 0 adds exactly
-0, so that documents are padded to a multiple of four words; they are taken eight, in the end four, at a time.
+Rows are padded with zeros to whole vectors. A word with count 0 adds exactly 0, so that documents are padded to a
+multiple of four words; they are taken eight, in the end four, at a time.
 """
 
 from collections.abc import Callable

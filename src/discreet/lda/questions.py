@@ -86,25 +86,16 @@ _MISFIT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question; all of it is public.
-
-    Parameters
-    ----------
-    kind : {"words", "squares", "topics"}
-    place : int
-        Its number in the course, from 0.
-    vocabulary : tuple of str
-        May be empty where only numbers travel.
-    table : array of shape (n_words, n), int64
-        Directions of the words ("squares") or topics, positive ("topics"); none ("words").
-    weights : array of shape (n_words,), int64
-        Of words ("topics").
-    """
+    """A question; all of it is public."""
 
     kind: Kind
+    #: Its number in the course, from 0.
     place: int
+    #: May be empty where only numbers travel.
     vocabulary: tuple[str, ...]
+    #: (n_words, n) int64: directions of the words ("squares") or topics, positive ("topics"); none ("words").
     table: NDArray[np.int64]
+    #: (n_words,) int64: of words ("topics").
     weights: NDArray[np.int64]
 
 
@@ -247,33 +238,23 @@ def _slopes(
 
 
 class State(NamedTuple, Generic[Q]):
-    """What is known, and what is asked next. Released values and public ones only.
+    """What is known, and what is asked next. Released values and public ones only."""
 
-    Attributes
-    ----------
-    question : Asked or None
-        Of the class that the first one was made of; None at the end.
-    vocabulary : tuple of str
-    vectors : array of shape (n_words, n_dimensions)
-    topics : array of shape (n_words, n_topics)
-        Columns sum to 1.
-    weight : array of shape (n_topics,)
-    unigram : array of shape (n_words,)
-    length : float
-        Words of a document, about.
-    prior : VectorPrior or None
-    joint, precision, variance : arrays
-        Of the waves of topics so far: (n_words, n_topics), (n_words,), (n_words,).
-    """
-
+    #: Of the class that the first one was made of; None at the end.
     question: Q | None
     vocabulary: tuple[str, ...]
+    #: (n_words, n_dimensions).
     vectors: Floats
+    #: (n_words, n_topics): columns sum to 1.
     topics: Floats
+    #: (n_topics,).
     weight: Floats
+    #: (n_words,).
     unigram: Floats
+    #: Words of a document, about.
     length: float = 1.0
     prior: VectorPrior | None = None
+    #: Of the waves of topics so far: (n_words, n_topics), (n_words,), (n_words,).
     joint: Floats | None = None
     precision: Floats | None = None
     variance: Floats | None = None

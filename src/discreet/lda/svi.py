@@ -17,19 +17,14 @@ threads ever add to the same number, which needs no table for each thread. Each 
 number of units, of which all counts together have less than :math:`2^{62}` (for a million tokens a unit is
 :math:`2^{-42}`), so that sums are of integers: the same for any order of documents, any threads and any shards.
 
-**Passes** go over all documents in memory or over shards, with the same bytes: a shard's statistic depends on its
-documents and on the topics, and the sum over shards is that over all documents.
-
 **The fast start** is that of a Gibbs chain (:mod:`discreet.lda.gibbs.start`): stepwise CVB0, and in its last pass a
 topic for each token, :math:`n_{kw}` tokens of word w in topic k. As Dirichlet parameters such counts would keep a word
 out of each topic in which it was not drawn, where it weighs :math:`e^{\psi(\eta)}`, 1e-44 for :math:`\eta` = .01. So
 the first update gets means in place of geometric means, :math:`\lambda_{kw} = M (n_{kw} + \eta) / \sum_w (n_{kw} +
 \eta)` with M so large that :math:`e^{E[\ln \beta_{kw}]}` is the mean.
 
-Guarantee: none. The same topics for any number of threads. Memory: that of the chain's start, and 6 bytes a token;
-all of it is gone before the first update.
-
-Memory beyond the documents: four tables of n_words x n_topics doubles, half a one more in single precision, and
+Memory: that of the chain's start, and 6 bytes a token; all of it is gone before the first update. Then, beyond the
+documents, four tables of n_words x n_topics doubles, half a one more in single precision, and
 at most 2**23 doubles or two rows of topics for the documents in work.
 
 Reference
@@ -296,13 +291,7 @@ def fast_components(
     seed: int,
     n_threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return Dirichlet parameters to begin with, (n_topics, n_words).
-
-    Raises
-    ------
-    CorpusError
-        Where counts are not whole.
-    """
+    """Return Dirichlet parameters to begin with, (n_topics, n_words); ``CorpusError`` where counts are not whole."""
     tokens, n_topics = read_tokens(documents), len(doc_topic_prior)
     topics = starting_topics(tokens, doc_topic_prior, topic_word_prior, seed, n_threads=n_threads)
     drawn = count_topics(tokens, topics, n_topics, n_threads)[:, :n_topics].T + topic_word_prior

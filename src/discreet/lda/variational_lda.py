@@ -33,7 +33,6 @@ from discreet._base.validate import (
 )
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
-    Documents,
     TopicEstimator,
     check_prior,
     read_for,
@@ -173,24 +172,17 @@ class VariationalLDA(TopicEstimator):
         y : None
             Ignored.
 
-        Returns
-        -------
-        VariationalLDA
-            This estimator.
-
         Raises
         ------
-        ParameterError
-            Names all parameters that are out of range.
-        CorpusError
-            X is negative, not finite, or not a matrix.
+        ParameterError, CorpusError
+            Names all parameters that are out of range; or X is negative, not finite, or not a matrix.
         """
         self._check_parameters()
         why_not = self._kept_from_shards(X)
         by_shard = why_not is None
         if why_not is not None:
             refuse_engine(self.engine, why_not)
-        documents: Any = read_shards_for(self, X, reset=True) if by_shard else self._read(X, reset=True)
+        documents: Any = read_shards_for(self, X, reset=True) if by_shard else read_for(self, X, reset=True)
         n_documents = int(X.n_documents) if by_shard else documents.n_documents
         self.seed_ = new_seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
@@ -231,24 +223,12 @@ class VariationalLDA(TopicEstimator):
     def partial_fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Make one stochastic update from these documents (one for each ``batch_size`` of them, if that is set).
 
-        The first call begins at random, or with the array of ``init``.
-
-        Parameters
-        ----------
-        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-            The next documents.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        VariationalLDA
-            This estimator.
+        The first call begins at random, or with the array of ``init``. Parameters as for ``fit``.
         """
         self._check_parameters()
         refuse_engine(self.engine, "partial_fit takes a batch in memory")
         first_call = not hasattr(self, "_state")
-        documents = self._read(X, reset=first_call)
+        documents = read_for(self, X, reset=first_call)
         if first_call:
             self.seed_ = new_seed(self.random_state)
             self.n_documents_seen_ = self.n_iter_ = 0
@@ -285,12 +265,12 @@ class VariationalLDA(TopicEstimator):
         how = (self.max_doc_update_iter, self.mean_change_tol)
         if is_sharded(X):
             return shares_over_shards(read_shards_for(self, X, reset=False), X, table, prior, *how)
-        return shares(self._read(X, reset=False), table, prior, *how, n_threads)
+        return shares(read_for(self, X, reset=False), table, prior, *how, n_threads)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the evidence lower bound of the documents, in nats, with the topics' own part; higher is better."""
         check_is_fitted(self)
-        documents = self._read(X, reset=False)
+        documents = read_for(self, X, reset=False)
         settings = self._settings()
         return bound(self._state, documents, **settings)
 
@@ -301,7 +281,7 @@ class VariationalLDA(TopicEstimator):
         ``discreet.evaluate.completion_perplexity``.
         """
         check_is_fitted(self)
-        documents = self._read(X, reset=False)
+        documents = read_for(self, X, reset=False)
         n_tokens = float(documents.counts.sum())
         if n_tokens <= 0:
             raise CorpusError("the documents hold no token: there is nothing to score.")
@@ -353,9 +333,6 @@ class VariationalLDA(TopicEstimator):
         self.components_ = state.components
         self.topic_word_ = self.components_ / self.components_.sum(axis=1, keepdims=True)
         return self
-
-    def _read(self, X: Any, *, reset: bool) -> Documents:
-        return read_for(self, X, reset=reset)
 
 
 def _means(state: State) -> NDArray[np.float64]:

@@ -57,23 +57,15 @@ _LONGEST = 1000
 
 
 class Grouping(NamedTuple):
-    """The groups of a release, all of it public.
+    """The groups of a release, all of it public."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        All groups in order; of a cross table row by row. The last is "other" where there is such a group.
-    parts : tuple of tuple of str
-        The names that labels are compared with: of the groups, or of the rows and of the columns.
-    freq : str or None
-        Labels, or those of the columns, are dates, and the groups periods of this frequency.
-    unlisted : {"error", "leave_out", "other"}
-        What becomes of documents whose label is not listed.
-    """
-
+    #: All groups in order; of a cross table row by row. The last is "other" where there is such a group.
     names: tuple[str, ...]
+    #: The names that labels are compared with: of the groups, or of the rows and of the columns.
     parts: tuple[tuple[str, ...], ...]
+    #: Labels, or those of the columns, are dates, and the groups periods of this frequency.
     freq: str | None
+    #: {"error", "leave_out", "other"}: What becomes of documents whose label is not listed.
     unlisted: str
 
     @property

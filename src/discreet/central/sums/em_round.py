@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
-from discreet.central.sums.units import ShardedUnits, Units, add_unit, empty_rows, row_at, sum_over_pieces
+from discreet.central.sums.units import ShardedUnits, Units, add_unit, empty_rows, row_at, sum_of_kernel
 from discreet.engines import StateStore
 from discreet.privacy.mechanism import BITS
 
@@ -62,24 +62,16 @@ _TOLERANCE = np.float32(0.01)
 
 
 class Contribution(NamedTuple):
-    """How a unit's statistic is made and bounded; public.
+    """How a unit's statistic is made and bounded; public."""
 
-    Attributes
-    ----------
-    exponent : float
-        Power of a word's count.
-    bound : float
-        L2 norm to which a longer statistic is clipped.
-    matched : bool
-        Theta by expectation propagation.
-    bits : int
-        The lattice has steps of 2**-bits, in units of the bound. Placing rounds toward zero: where the bound is far
-        above what a word weighs, steps must be finer, or small responsibilities are lost.
-    """
-
+    #: Power of a word's count.
     exponent: float
+    #: L2 norm to which a longer statistic is clipped.
     bound: float
+    #: Theta by expectation propagation.
     matched: bool = False
+    #: The lattice has steps of 2**-bits, in units of the bound. Placing rounds toward zero: where the bound is far
+    #: above what a word weighs, steps must be finer, or small responsibilities are lost.
     bits: int = BITS
 
     def in_words(self) -> str:
@@ -125,13 +117,8 @@ def round_sum(
     weights = np.ascontiguousarray(word_weights, dtype=np.float64) / contribution.bound
     prior, exponent = np.float32(doc_topic_prior), float(contribution.exponent)
     how, room = contribution._replace(exponent=exponent), units.most_entries
-
-    def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
-        out = np.zeros(topics.shape, np.int64)
-        _round(units, *bounds, theta, topics, weights, prior, n_steps, how, room, out)
-        return out
-
-    return sum_over_pieces(work, units, n_jobs)
+    rest = (theta, topics, weights, prior, n_steps, how, room)
+    return sum_of_kernel(_round, units, topics.shape, n_jobs, *rest)
 
 
 @kernel()

@@ -41,7 +41,7 @@ The chosen words and weights come from earlier releases. Sums are integers, so a
 number of threads or shards gives the same bytes.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -61,26 +61,18 @@ from discreet.privacy.mechanism import BITS
 
 
 class Units(NamedTuple):
-    """A private corpus, grouped by unit. Nothing of it is ever released.
+    """A private corpus, grouped by unit. Nothing of it is ever released."""
 
-    Attributes
-    ----------
-    starts : array of shape (n_units + 1,), int64
-        Unit u has the documents ``starts[u]`` to ``starts[u + 1]``.
-    indptr : array of shape (n_documents + 1,), int64
-        Document d has the entries ``indptr[d]`` to ``indptr[d + 1]``.
-    words : array of shape (n_entries,), int32
-    counts : array of shape (n_entries,), float32
-    n_words : int
-    first : int
-        Number of the first unit in the whole corpus, of which this may be a shard.
-    """
-
+    #: (n_units + 1,) int64: unit u has the documents ``starts[u]`` to ``starts[u + 1]``.
     starts: NDArray[np.int64]
+    #: (n_documents + 1,) int64: document d has the entries ``indptr[d]`` to ``indptr[d + 1]``.
     indptr: NDArray[np.int64]
+    #: (n_entries,) int32.
     words: NDArray[np.int32]
+    #: (n_entries,) float32.
     counts: NDArray[np.float32]
     n_words: int
+    #: Number of the first unit in the whole corpus, of which this may be a shard.
     first: int = 0
 
     @property
@@ -138,15 +130,20 @@ def _by_person_and_content(counts: Any, persons: NDArray[np.int64]) -> NDArray[n
     return order
 
 
-def sum_over_pieces(
-    work: Callable[[tuple[int, int]], NDArray[np.int64]], units: Units, n_jobs: int | None
+def sum_of_kernel(
+    kernel: Any, units: Units, shape: int | tuple[int, ...], n_jobs: int | None, *rest: Any
 ) -> NDArray[np.int64]:
-    """Return the sum of ``work((low, high))`` over consecutive ranges of units.
+    """Return the sum over ranges of units of what ``kernel(units, low, high, *rest, out)`` adds to zeros of this shape.
 
-    Integers add up to the same total wherever the ranges are cut, so the answer does not depend on
-    ``n_jobs``.
+    Integers add up to the same total wherever the ranges are cut, so the answer does not depend on ``n_jobs``.
     """
     n_threads = count_threads(n_jobs)
+
+    def work(piece: tuple[int, int]) -> NDArray[np.int64]:
+        out = np.zeros(shape, np.int64)
+        kernel(units, *piece, *rest, out)
+        return out
+
     cuts = balanced_cuts(units.entry_starts, n_threads).tolist()
     parts = share_out(work, pairwise(cuts), n_threads)
     total = parts[0]
@@ -210,13 +207,7 @@ def unigram_sum(units: Units | ShardedUnits, n_jobs: int | None = None) -> NDArr
     """Return the sum over units of normalised square roots of word counts, shape (n_words,)."""
     if isinstance(units, ShardedUnits):
         return units.sum(unigram_sum)
-
-    def work(cuts: tuple[int, int]) -> NDArray[np.int64]:
-        out = np.zeros(units.n_words, np.int64)
-        _unigram(units, *cuts, out)
-        return out
-
-    return sum_over_pieces(work, units, n_jobs)
+    return sum_of_kernel(_unigram, units, units.n_words, n_jobs)
 
 
 def cooccurrence_sum(
@@ -236,14 +227,8 @@ def cooccurrence_sum(
     place_of[chosen] = np.arange(len(chosen))
     n_pairs = len(chosen) * (len(chosen) - 1) // 2
     alone = bool((np.diff(units.starts) <= 1).all())
-
-    def work(cuts: tuple[int, int]) -> NDArray[np.int64]:
-        out = np.zeros(n_pairs, np.int64)
-        kernel: Any = _cooccurrence_of_documents if alone else _cooccurrence_of_groups
-        kernel(units, *cuts, place_of, weights, out)
-        return out
-
-    return sum_over_pieces(work, units, n_jobs)
+    kernel: Any = _cooccurrence_of_documents if alone else _cooccurrence_of_groups
+    return sum_of_kernel(kernel, units, n_pairs, n_jobs, place_of, weights)
 
 
 def square(triangle: NDArray[np.float64], n_words: int) -> NDArray[np.float64]:
@@ -410,13 +395,7 @@ def moment_sum(
         return units.sum(moment_sum, features)
     table = np.ascontiguousarray(features, dtype=np.float64)
     n_cells = table.shape[1] * (table.shape[1] + 1) // 2
-
-    def work(cuts: tuple[int, int]) -> NDArray[np.int64]:
-        out = np.zeros(n_cells, np.int64)
-        _moment(units, *cuts, table, out)
-        return out
-
-    return sum_over_pieces(work, units, n_jobs)
+    return sum_of_kernel(_moment, units, n_cells, n_jobs, table)
 
 
 @kernel()

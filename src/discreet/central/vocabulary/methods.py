@@ -266,21 +266,14 @@ def fill_greedily(
 
 @dataclass(frozen=True)
 class Greedy:
-    """Public configuration of the greedy choice.
+    """Public configuration of the greedy choice."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the choice costs in all.
-    max_words : int
-        Most distinct words of one unit that count.
-    privacy_unit : str
-        Whose presence is hidden.
-    """
-
+    #: What the choice costs in all.
     epsilon: float
     delta: float
+    #: Most distinct words of one unit that count.
     max_words: int
+    #: Whose presence is hidden.
     privacy_unit: str = "document"
 
     @property
@@ -327,27 +320,18 @@ def even_weights(max_words: int, bits: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class GaussianChoice:
-    """Public configuration of a choice.
+    """Public configuration of a choice."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the choice costs in all: half of delta goes to the noise, half to the thresholds.
-    max_words : int
-        Most distinct words of one unit that count in one round.
-    privacy_unit : str
-        Whose presence is hidden.
-    coverage_share : Fraction, default 0
-        Of the precision, for telling how much of the text the words make up.
-    n_rounds : int, default 1
-        Number of rounds: 1 for ``weighted_gaussian``, 3 for ``sips``.
-    """
-
+    #: What the choice costs in all: half of delta goes to the noise, half to the thresholds.
     epsilon: float
     delta: float
+    #: Most distinct words of one unit that count in one round.
     max_words: int
+    #: Whose presence is hidden.
     privacy_unit: str = "document"
+    #: Of the precision, for telling how much of the text the words make up.
     coverage_share: Fraction = Fraction(0)
+    #: Number of rounds: 1 for ``weighted_gaussian``, 3 for ``sips``.
     n_rounds: int = 1
 
     @property

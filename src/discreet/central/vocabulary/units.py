@@ -371,17 +371,11 @@ def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64])
 
 @dataclass(frozen=True)
 class ShardedWords:
-    """Words of each unit of a corpus in shards. Private.
+    """Words of each unit of a corpus in shards. Private."""
 
-    Parameters
-    ----------
-    shards : ShardRunner
-        Each unit in one; read as :class:`Rows`.
-    order : array of shape (n_words,), uint64
-        Secret number of each word, as :func:`rank_words` takes it.
-    """
-
+    #: Each unit in one; read as :class:`Rows`.
     shards: ShardRunner
+    #: (n_words,) uint64: secret number of each word, as :func:`rank_words` takes it.
     order: NDArray[np.uint64]
 
     @property

@@ -132,10 +132,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         limit, at this delta (twice for "greedy"): what is trained on the counts is booked there, too, and told in all.
     random_state : int, optional
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
-    n_jobs : int, optional
-        Threads; results do not depend on it.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
+    n_jobs, callback
+        As for :class:`~discreet.PrivateLDA`.
     engine : Engine, optional
         What goes through the shards of a :class:`~discreet.corpus.ShardedCorpus`; threads of this process by default.
         The words are the same. Not with "greedy", under which what a unit gives depends on the units before it.

@@ -111,28 +111,17 @@ def calibrated(
 
 
 class Run(NamedTuple):
-    """What a run will do and cost.
+    """What a run will do and cost."""
 
-    Attributes
-    ----------
-    mechanism : GaussianMechanism or LaplaceMechanism
-        Noise of one table.
-    event : event
-        Of the whole run.
-    epsilon : float
-        Of the whole run: the total that was asked for, or the one that follows.
-    epsilon_noise : float
-        Of one table, at the run's delta.
-    log_ratio : float
-        Range of one topic draw; 0 where draws are not released.
-    clip : float or None
-    topic_word_prior : float
-    """
-
+    #: Noise of one table.
     mechanism: Mechanism
+    #: Of the whole run.
     event: Any
+    #: Of the whole run: the total that was asked for, or the one that follows.
     epsilon: float
+    #: Of one table, at the run's delta.
     epsilon_noise: float
+    #: Range of one topic draw; 0 where draws are not released.
     log_ratio: float
     clip: float | None
     topic_word_prior: float

@@ -130,46 +130,30 @@ _HALF = np.uint64(32)
 
 
 class Settings(NamedTuple):
-    """Public settings of a run.
-
-    Attributes
-    ----------
-    n_topics : int
-    doc_topic_prior : float
-        alpha; rounded to a multiple of 1/1024.
-    topic_word_prior : float
-        beta.
-    clip : float or None
-        C; None: counts are not cut from above.
-    mechanism : GaussianMechanism or LaplaceMechanism
-        Noise of one table.
-    hidden : bool, default False
-        Assignments stay inside: documents, too, are seen through noise.
-    """
+    """Public settings of a run."""
 
     n_topics: int
+    #: alpha; rounded to a multiple of 1/1024.
     doc_topic_prior: float
+    #: beta.
     topic_word_prior: float
+    #: C; None: counts are not cut from above.
     clip: float | None
+    #: Noise of one table.
     mechanism: Mechanism
+    #: Assignments stay inside: documents, too, are seen through noise.
     hidden: bool = False
 
 
 class State(NamedTuple):
-    """A chain between two sweeps.
+    """A chain between two sweeps."""
 
-    Attributes
-    ----------
-    topics : array of shape (n_tokens,), uint16
-        Topic of each token.
-    sweep : int
-        Sweeps done.
-    doc_mean : array of shape (n_documents, n_topics) or None
-        Running mean of the released document-topic tables; None where assignments count as released.
-    """
-
+    #: (n_tokens,) uint16: topic of each token.
     topics: NDArray[np.uint16]
+    #: Sweeps done.
     sweep: int
+    #: (n_documents, n_topics): running mean of the released document-topic tables; None where assignments count as
+    #: released.
     doc_mean: NDArray[np.float64] | None = None
 
 

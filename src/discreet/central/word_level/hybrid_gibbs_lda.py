@@ -67,14 +67,10 @@ class HybridGibbsLDA(PrivateTopicModel):
         True: the guarantee also covers every token's topic in every sweep, as if they were published (``fit`` keeps
         none of them); draws are booked. False: it covers what is released only, and documents, too, are seen
         through noise.
-    random_state : int, optional
-        None: randomness from the operating system. An int: reproducible, and the release says "not for release".
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result is the same bytes for any number.
+    random_state, n_jobs, callback
+        As for :class:`~discreet.PrivateLDA`.
     ledger : Ledger, optional
         Where the cost is booked (unit "word", "replace_one"). By default ``fit`` makes one.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
 
     Attributes
     ----------
@@ -82,12 +78,8 @@ class HybridGibbsLDA(PrivateTopicModel):
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
-    components_ : array of shape (n_topics, n_words)
-        The same, under scikit-learn's name.
-    n_features_in_ : int
-        Number of words.
-    feature_names_in_ : array of str of shape (n_words,)
-        The words of the columns, where somebody named them.
+    components_, n_features_in_, feature_names_in_
+        As for :class:`~discreet.PrivateLDA`.
     neighboring : str
         "replace_one": the relation that the promise is about.
     privacy_unit : str
@@ -114,13 +106,7 @@ class HybridGibbsLDA(PrivateTopicModel):
     neighboring = "replace_one"
     _protects = ("word",)
     _algorithm = "Gibbs sampling from frozen noisy tables"
-    _published = (
-        "n_topics",
-        "n_sweeps",
-        "noise",
-        "publish_assignments",
-        "doc_topic_prior",
-    )
+    _published = ("n_topics", "n_sweeps", "noise", "publish_assignments", "doc_topic_prior")
     n_topics: Annotated[int, whole(1, MOST_TOPICS)] = 20
     _: KW_ONLY
     epsilon: float | None = None

@@ -1,10 +1,9 @@
 r"""One draw from a topic distribution: random words from counters, and the draw in vector instructions.
 
-**Random words.** The i-th word of a stream that starts at s is SplitMix64's
-:math:`\mathrm{mix}(s + (i + 1) g) \bmod 2^{64}`, :math:`g = \lfloor 2^{64} / \varphi \rfloor`; mix is a bijection with
-full avalanche. Each (seed, sweep, document) has a stream of its own, whoever computes it and when: the same chain
-comes out for any number of threads. These words are fast and reproducible, not secret: whoever knows the seed knows
-them all.
+**Random words.** The i-th word of a stream that starts at s is SplitMix64's :math:`\mathrm{mix}(s + (i + 1) g) \bmod
+2^{64}`, :math:`g = \lfloor 2^{64} / \varphi \rfloor` (:mod:`discreet._base.kernels`). Each (seed, sweep, document) has
+a stream of its own, whoever computes it and when: the same chain comes out for any number of threads. These words are
+fast and reproducible, not secret: whoever knows the seed knows them all.
 
 **A draw.** Given weights :math:`a_k` (a document's counts plus prior) and a row :math:`\phi_k` of the table, topic k is
 drawn with probability :math:`a_k \phi_k / \sum_j a_j \phi_j`. Topics lie in blocks of L = 16 floats (512 bits); topic
@@ -29,10 +28,6 @@ draws the same topics. The vectors are plain LLVM IR: one register on AVX-512, t
 
 The number of blocks arrives as the length of a tuple, hence in the type: up to ``MOST_UNROLLED`` blocks a kernel is
 compiled (and cached) for each number; an empty tuple stands for loops that work for any number.
-
-Reference
----------
-Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195.
 """
 
 from typing import Any

@@ -189,11 +189,7 @@ class GibbsLDA(TopicEstimator):
 
     ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they are.
 
-    Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
-    padded to 16s, 13 a token and n_words * width * 16 up to 200 topics; above, 24 a token and n_words * width *
-    8, in the end 16; n_words * n_topics * 12 stay. After a fast start at most 10 a token
-    and n_words * width * 4 more; the start itself takes at most 14 a token, 12 for each stored count, n_words *
-    width * 4, and width * 4 for each stored count of a batch, which is a two-hundredth of X or more. See docs/speed.md.
+    Memory: 13 bytes a token and n_words * n_topics * 16 up to 200 topics, 24 and 8 above; see docs/speed.md.
 
     Examples
     --------
@@ -228,7 +224,6 @@ class GibbsLDA(TopicEstimator):
         X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
             Whole numbers: how often each word stands in each document.
         y : ignored
-            For scikit-learn's pipelines.
 
         Raises
         ------
@@ -286,18 +281,12 @@ class GibbsLDA(TopicEstimator):
         from discreet.lda._fold_in import fold_in, fold_in_shards
 
         check_is_fitted(self, "topic_word_counts_")
+        how: dict[str, Any] = {"doc_topic_prior": self.doc_topic_prior, "n_jobs": self.n_jobs}
         if is_sharded(X):
-            parts = fold_in_shards(
-                self.topic_word_,
-                X,
-                words=getattr(self, "_words", None),
-                doc_topic_prior=self.doc_topic_prior,
-                n_jobs=self.n_jobs,
-                engine=self.engine,
-            )
+            words = getattr(self, "_words", None)
+            parts = fold_in_shards(self.topic_word_, X, words=words, engine=self.engine, **how)
             return stack(parts, X, len(self.topic_word_counts_))
-        documents = read_for(self, X, reset=False)
-        return fold_in(self.topic_word_, documents, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+        return fold_in(self.topic_word_, read_for(self, X, reset=False), **how)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the completion log-likelihood a token of documents, in nats; higher is better.

@@ -26,8 +26,6 @@ a document's tokens of the word. What a token itself takes away concerns one top
 Guarantee: none. The mean does not depend on the number of threads. A word's expected row is the work of one thread, in
 a written order, in double precision: the same bytes for any number of threads and any vector unit.
 
-Memory of expected counts: 10 bytes a token, in passing.
-
 References
 ----------
 Griffiths, Steyvers, "Finding scientific topics", PNAS 2004, doi:10.1073/pnas.0307752101 (several samples of a

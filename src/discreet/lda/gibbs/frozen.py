@@ -292,10 +292,7 @@ def step(
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> State:
-    """Do one sweep.
-
-    ``memory``: an :func:`empty_table`, to be used again.
-    """
+    """Do one sweep; ``memory``: an :func:`empty_table`, to be used again."""
     n_topics = len(doc_topic_prior)
     table = empty_table(tokens.n_words, n_topics) if memory is None else memory
     totals = build_table(state.word_topic, n_topics, topic_word_prior, table, n_threads)

@@ -42,6 +42,7 @@ from discreet._base.threads import balanced_cuts, pieces, share_out
 from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import LANES, MOST_DRAWS, draw, draw_entry, mix, prefetch, stream_at, sweep_key
 from discreet.lda.gibbs.state import (
+    State,
     Tokens,
     WordOrder,
     own_share,
@@ -332,17 +333,6 @@ def draw_documents(draws: Any, first: int, last: int, workspace: Any) -> None:
     _draw_rest(draws, i2, e2, b2, s2, c2, f2, m2, sums)
 
 
-class ListState(NamedTuple):
-    """A chain between two sweeps. Steps return new states and leave old ones as they were."""
-
-    #: (n_tokens,) uint16: the topic of each token.
-    topics: NDArray[np.uint16]
-    #: 0 to 2**64 - 1.
-    seed: int
-    #: Sweeps done.
-    sweep: int
-
-
 def n_parts(n_documents: int, n_topics: int) -> int:
     """In how many parts a sweep goes over the documents; counts are renewed before each.
 
@@ -352,18 +342,14 @@ def n_parts(n_documents: int, n_topics: int) -> int:
     return min(_MOST_PARTS, -(-_MOST_PARTS * n_topics // max(n_documents, 1)))
 
 
-def init(
-    tokens: Tokens,
-    n_topics: int,
-    seed: int,
-    topics: NDArray[np.uint16] | None = None,
-) -> ListState:
-    """Start a chain from ``topics``, or from random ones, 1 to 65,536 of them."""
-    return ListState(random_topics(len(tokens.words), n_topics, seed) if topics is None else topics, seed, 0)
+def init(tokens: Tokens, n_topics: int, seed: int, topics: NDArray[np.uint16] | None = None) -> State:
+    """Start a chain, without a table, from ``topics``, or from random ones, 1 to 65,536 of them."""
+    topics = random_topics(len(tokens.words), n_topics, seed) if topics is None else topics
+    return State(topics, _NO_COUNTS, seed, 0)
 
 
 def step(
-    state: ListState,
+    state: State,
     tokens: Tokens,
     doc_topic_prior: NDArray[np.float64],
     topic_word_prior: float,
@@ -371,11 +357,8 @@ def step(
     lists: Lists,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
-) -> ListState:
-    """Do one sweep.
-
-    ``lists``: :func:`empty_lists` of these documents, filled anew.
-    """
+) -> State:
+    """Do one sweep; ``lists``: :func:`empty_lists` of these documents, filled anew."""
     n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
     beta, n_words = topic_word_prior, tokens.n_words
     for part in pairwise(balanced_cuts(tokens.indptr, n_parts(tokens.n_documents, n_topics)).tolist()):
@@ -388,4 +371,4 @@ def step(
             draw_documents(draws, first + piece[0], first + piece[1], place)
 
         share_out(draw_piece, pieces(tokens.indptr[part[0] : part[1] + 1], n_threads), n_threads)
-    return ListState(topics, state.seed, state.sweep + 1)
+    return state._replace(topics=topics, sweep=state.sweep + 1)

@@ -29,11 +29,7 @@ nothing is heated.
 
 Guarantee: none. The same topics for any number of threads and any vector unit: documents come in fixed pieces, sums
 have a fixed order (:mod:`~discreet.lda.gibbs.start_kernels`), powers are square roots. Eight threads at most are of
-use, and one where batches are small.
-
-Memory in bytes, besides the tokens: 12 for each stored count, at most 12 a token for what documents are expected to
-hold, 2 a token for topics, n_words * width * 4, or twice that with earlier documents, and width * 4 for each different
-word of a document of a batch.
+use, and one where batches are small. Memory: see docs/speed.md.
 
 References
 ----------

@@ -249,13 +249,8 @@ def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, work
     ``scale``: (width,) float32, what a topic's column of the table is multiplied by, zeros in the padding; ``shift``:
     beta, divided by the factor; ``workspace``: (WORKSPACE, width) float32, scratch space, aligned.
     """
-    indptr, order, cuts, kept, n_topics = (
-        given.entries.indptr,
-        given.order,
-        given.cuts[b],
-        given.kept,
-        given.n_topics,
-    )
+    indptr, order, cuts = given.entries.indptr, given.order, given.cuts[b]
+    kept, n_topics = given.kept, given.n_topics
     table = given.earlier.both if len(given.earlier.counts) > 0 else given.table
     width, base, alpha = table.shape[1], given.rows_before[cuts[0]], given.prior
     known, weights, own, least = workspace[0], workspace[1], workspace[2], workspace[3]

@@ -54,7 +54,8 @@ class State(NamedTuple):
 
     #: (n_tokens,) uint16: the topic of each token.
     topics: NDArray[np.uint16]
-    #: (n_words, width) int32: tokens of each word in each topic; documents of earlier batches may be among them.
+    #: (n_words, width) int32: tokens of each word in each topic; documents of earlier batches may be among them. Or
+    #: (0, 0), where lists take its place.
     word_topic: NDArray[np.int32]
     #: 0 to 2**64 - 1.
     seed: int
@@ -63,13 +64,7 @@ class State(NamedTuple):
 
 
 def read_tokens(documents: Documents) -> Tokens:
-    """Write counts out as tokens.
-
-    Raises
-    ------
-    CorpusError
-        A count is not a whole number, or there are over 2**31 - 1 tokens.
-    """
+    """Write counts out as tokens; ``CorpusError`` where one is not whole, or there are over 2**31 - 1 tokens."""
     whole = np.floor(documents.counts) == documents.counts
     if not whole.all():
         first = int(np.flatnonzero(~whole)[0])
@@ -109,10 +104,7 @@ def begin(
     *,
     topics: NDArray[np.uint16] | None = None,
 ) -> State:
-    """Start a chain.
-
-    Topics are those given, or random ones; ``word_topic``: counts of other documents, as ``earlier``.
-    """
+    """Start a chain from ``topics``, or random ones; ``word_topic``: counts of other documents, as ``earlier``."""
     if topics is None:
         topics = random_topics(len(tokens.words), n_topics, seed)
     return State(topics, count_topics(tokens, topics, n_topics, n_threads, earlier=word_topic), seed, 0)

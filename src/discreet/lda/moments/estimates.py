@@ -59,29 +59,19 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Unbiased rates of words and pairs, with how far each may be trusted: what topics are fitted to.
+    """Unbiased rates of words and pairs, with how far each may be trusted: what topics are fitted to."""
 
-    Parameters
-    ----------
-    rates : array of shape (n_words,)
-        Share of documents that have the word.
-    pairs : array of shape (n_words, n_words)
-        Share of documents that have both words; the diagonal is not used.
-    noise : float
-        Variance of one document's estimate of an absent word.
-    n_documents : float
-        Number of documents, or the effective number where they are weighted.
-    slope : float
-        How much a present word's estimate varies more than an absent one's.
-    contrast : float
-        p - q: what a present word adds to the chance of its bit.
-    """
-
+    #: (n_words,): share of documents that have the word.
     rates: Floats
+    #: (n_words, n_words): share of documents that have both words; the diagonal is not used.
     pairs: Floats
+    #: Variance of one document's estimate of an absent word.
     noise: float
+    #: Number of documents, or the effective number where they are weighted.
     n_documents: float
+    #: How much a present word's estimate varies more than an absent one's.
     slope: float = 0.0
+    #: p - q: what a present word adds to the chance of its bit.
     contrast: float = 1.0
 
     def variance(self, rates: Floats) -> Floats:
@@ -123,22 +113,15 @@ def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Chan
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Released moments in units of rates of presence: a source for ``fit_topics``.
+    """Released moments in units of rates of presence: a source for ``fit_topics``."""
 
-    Parameters
-    ----------
-    rates : array of shape (n_words,)
-    pairs : array of shape (n_words, n_words)
-        Symmetric; the diagonal is 0 and not used.
-    n_documents : float
-        Noisy number of units, at least 1.
-    rate_noise, pair_noise : float
-        Standard deviations of the noise in each rate and pair.
-    """
-
+    #: (n_words,).
     rates: Floats
+    #: (n_words, n_words): symmetric; the diagonal is 0 and not used.
     pairs: Floats
+    #: Noisy number of units, at least 1.
     n_documents: float
+    #: Standard deviations of the noise in each rate and pair.
     rate_noise: float
     pair_noise: float
 
@@ -202,7 +185,13 @@ def whitened(found: Estimates) -> tuple[Floats, float]:
 
 
 def learnable(found: Estimates | NoisyMoments) -> int:
-    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn."""
+    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn.
+
+    Parameters
+    ----------
+    found : Estimates or NoisyMoments
+        Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
+    """
     white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
     with one_blas_thread():  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)

@@ -44,7 +44,7 @@ MacKay, "Bayesian interpolation", Neural Computation 1992, doi:10.1162/neco.1992
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ from discreet.lda.moments.estimates import Estimates, NoisyMoments, whitened
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 
 Floats = NDArray[np.float64]
+#: What topics are fitted to.
+Source = Estimates | NoisyMoments
 
 N_STEPS = 500
 RATE = 0.08
@@ -82,33 +84,6 @@ _FIRST_SCALE, _LEAST_SCALE, _LARGEST_SCALE = 0.1, 1e-4, 10.0
 _START_OF_COORDINATES = 0.05
 
 
-class Source(Protocol):
-    """Estimates with their precision: see :class:`discreet.lda.moments.estimates.Estimates`."""
-
-    @property
-    def rates(self) -> Floats:
-        """Estimated share of documents that have each word."""
-        ...
-
-    @property
-    def pairs(self) -> Floats:
-        """Estimated share of documents that have both words; the diagonal is not used."""
-        ...
-
-    @property
-    def n_documents(self) -> float:
-        """Number of documents."""
-        ...
-
-    def rate_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``rates``, if these were the true ones."""
-        ...
-
-    def pair_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``pairs``, if these were the true rates of words."""
-        ...
-
-
 class Target(NamedTuple):
     """What is fitted: estimates and weights (inverse variances), the weights of pairs 0 on the diagonal."""
 
@@ -121,23 +96,15 @@ class Target(NamedTuple):
 
 
 class MomentTopics(NamedTuple):
-    """Topics fitted to moments.
+    """Topics fitted to moments."""
 
-    Attributes
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Rows sum to 1.
-    topic_weight : array of shape (n_topics,)
-        Sums to 1.
-    topic_pairs : array of shape (n_topics, n_topics)
-        S, the mean of theta theta'.
-    unigram : array of shape (n_words,)
-        Rates of words after empirical Bayes; their sum is the mean number of words in a document.
-    """
-
+    #: (n_topics, n_words): rows sum to 1.
     topic_word: Floats
+    #: (n_topics,): sums to 1.
     topic_weight: Floats
+    #: (n_topics, n_topics): S, the mean of theta theta'.
     topic_pairs: Floats
+    #: (n_words,): rates of words after empirical Bayes; their sum is the mean number of words in a document.
     unigram: Floats
 
 
@@ -287,27 +254,18 @@ def softmax(logits: Floats) -> Floats:
 
 
 class Prior(NamedTuple):
-    """What is expected of the logits before reports are read.
+    """What is expected of the logits before reports are read."""
 
-    Attributes
-    ----------
-    base : array of shape (n_words,)
-        Log unigram.
-    along : array of shape (n_words, d)
-        F.
-    centre : array of shape (n_topics, d)
-        Where coordinates a are expected.
-    spread, scales : float, and array of shape (d,)
-        c and tau squared; these follow from the evidence.
-    doubt : array of shape (n_words,)
-        Variance of b.
-    """
-
+    #: (n_words,): log unigram.
     base: Floats
+    #: (n_words, d): F.
     along: Floats
+    #: (n_topics, d): where coordinates a are expected.
     centre: Floats
+    #: (d,): c and tau squared; these follow from the evidence.
     spread: float
     scales: Floats
+    #: (n_words,): variance of b.
     doubt: Floats
 
     def logits(self, parameters: Sequence[Floats]) -> Floats:
@@ -334,7 +292,7 @@ _LITTLE = _SOME._replace(largest_spread=0.5)
 _NOISY_SUMS = _Rule(0.15, 25, 0.2, 0.5, 0.6, doubt=1.0)
 
 
-def _rule_of(found: Estimates | NoisyMoments) -> _Rule:
+def _rule_of(found: Source) -> _Rule:
     if isinstance(found, NoisyMoments):
         return _NOISY_SUMS
     if found.noise > _NOISY:
@@ -342,7 +300,7 @@ def _rule_of(found: Estimates | NoisyMoments) -> _Rule:
     return _MUCH
 
 
-def agreement(found: Estimates | NoisyMoments, vectors: Floats) -> float:
+def agreement(found: Source, vectors: Floats) -> float:
     """Return how far above chance the vectors know which words go together in the reports, in standard deviations.
 
     The whitened covariance of the reports (whose noise is the same in every cell) is multiplied by the cosines of the
@@ -369,7 +327,7 @@ def agreement(found: Estimates | NoisyMoments, vectors: Floats) -> float:
 
 
 def fit_topics_with_vectors(
-    found: Estimates | NoisyMoments,
+    found: Source,
     vectors: Floats,
     n_topics: int,
     seed: int,

@@ -32,7 +32,7 @@ from scipy.special import psi
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import one_blas_thread, share_out
 from discreet.errors import ParameterError, WeakForecastWarning
-from discreet.lda.moments.estimates import Channel, Estimates, NoisyMoments, learnable, noise_variance
+from discreet.lda.moments.estimates import Channel, learnable, noise_variance
 from discreet.lda.moments.fit import LEAST_AGREEMENT, Source, agreement, fit_topics, fit_topics_with_vectors
 
 Floats = NDArray[np.float64]
@@ -52,21 +52,14 @@ _FIRST_STEPS, _STEPS, _FOLD_STEPS = 10, 2, 40
 
 
 class Reports(NamedTuple):
-    """Reports that are at hand to refine topics on.
+    """Reports that are at hand to refine topics on."""
 
-    Attributes
-    ----------
-    blocks : callable
-        ``blocks(size)`` goes through all of them as 0/1 rows, at most ``size`` at a time.
-    channel : Channel
-    n : int
-    refine : {"auto", True, False}
-        "auto": where noise is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
-    """
-
+    #: ``blocks(size)`` goes through all of them as 0/1 rows, at most ``size`` at a time.
     blocks: Callable[[int], Iterable[NDArray[np.uint8]]]
     channel: Channel
     n: int
+    #: {"auto", True, False}: "auto": where noise is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000
+    #: reports.
     refine: bool | Literal["auto"] = "auto"
 
     @property
@@ -78,30 +71,19 @@ class Reports(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """Topics, and how they were found.
+    """Topics, and how they were found."""
 
-    Attributes
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-        Rows sum to 1.
-    topic_weight : array of shape (n_topics,)
-        Sums to 1.
-    unigram : array of shape (n_words,)
-        Rates of words.
-    learnable : int
-        How many topics the noise lets through.
-    refined : bool
-        Whether reports were passed over.
-    agreement : float or None
-        How far above chance word vectors know which words go together here, in standard deviations.
-    used_vectors : bool
-    """
-
+    #: (n_topics, n_words): rows sum to 1.
     topic_word: NDArray[np.float64]
+    #: (n_topics,): sums to 1.
     topic_weight: NDArray[np.float64]
+    #: (n_words,): rates of words.
     unigram: NDArray[np.float64]
+    #: How many topics the noise lets through.
     learnable: int
+    #: Whether reports were passed over.
     refined: bool
+    #: How far above chance word vectors know which words go together here, in standard deviations.
     agreement: float | None = None
     used_vectors: bool = False
 
@@ -114,7 +96,7 @@ class Learned(NamedTuple):
 
 
 def learn_topics(
-    found: Estimates | NoisyMoments,
+    found: Source,
     n_topics: int,
     seed: int,
     *,

@@ -247,12 +247,28 @@ class Moments:
 
     def save(self, path: str | Path) -> None:
         """Write the moments to one file (numpy's npz, without pickles)."""
-        _save(self, Path(path))
+        fields: dict[str, Any] = {
+            "version": np.int64(_VERSION),
+            "n": np.int64(self.n),
+            "n_words": np.int64(self.n_words),
+            "channel": np.array([self.p, self.q]),
+            "limit": np.int64(self.limit or 0),
+            "reproducible": np.int64(self.reproducible),
+            "upper": self.second[np.triu_indices(self.n_words)],
+        }
+        write_file(Path(path), lambda file: np.savez(file, **fields))
 
     @classmethod
     def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> Moments:
         """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
-        return _load(Path(path), cls, max_bytes=max_bytes)
+        try:
+            return _made(_read(Path(path), max_bytes), cls, max_bytes)
+        except FileNotFoundError:
+            raise CorpusError(f"there are no moments at {path}.") from None
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+            raise CorpusError(
+                f"{path} does not hold moments as Moments.save writes them ({type(error).__name__})."
+            ) from None
 
     def _of(self, reports: Any, packed: bool, n_jobs: int | None) -> Moments:
         made = Moments(self.n_words, channel=self, max_bytes=self.max_bytes)
@@ -376,34 +392,6 @@ class _Channel(NamedTuple):
     q: float
     limit: int | None
     reproducible: bool
-
-
-def _save(moments: Moments, path: Path) -> None:
-    """Write the moments; an existing file is replaced in one step."""
-    fields: dict[str, Any] = {
-        "version": np.int64(_VERSION),
-        "n": np.int64(moments.n),
-        "n_words": np.int64(moments.n_words),
-        "channel": np.array([moments.p, moments.q]),
-        "limit": np.int64(moments.limit or 0),
-        "reproducible": np.int64(moments.reproducible),
-        "upper": moments.second[np.triu_indices(moments.n_words)],
-    }
-    write_file(path, lambda file: np.savez(file, **fields))
-
-
-def _load(path: Path, kind: type[Moments], *, max_bytes: int) -> Moments:
-    """Read moments; ``CorpusError`` for anything that is not exactly a file of them."""
-    try:
-        fields = _read(path, max_bytes)
-        made = _made(fields, kind, max_bytes)
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileNotFoundError):
-            raise CorpusError(f"there are no moments at {path}.") from None
-        raise CorpusError(
-            f"{path} does not hold moments as Moments.save writes them ({type(error).__name__})."
-        ) from None
-    return made
 
 
 def _read(path: Path, max_bytes: int) -> dict[str, Any]:
