@@ -1,6 +1,8 @@
 """Topics that are brought, and private shares of them: what a few hundred texts can pay for."""
 
 import csv
+import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from discreet.central import bring_topics, share_topics
 from discreet.central.prevalence.brought import error_in_points, read_topics
 from discreet.cli.app import run
 from discreet.corpus import Corpus
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 
 LISTS = {f"t{topic}": [f"w{topic}{letter}" for letter in "abc"] for topic in range(4)}
@@ -119,8 +121,10 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert "The topics are public: they were brought, and cost nothing." in page
     assert "released before" not in page
     assert "in this map" not in page
-    for share in made.shares().share[0]:  # one number for one share, in the chart and in the table
-        assert page.count(f"(about {100 * share:.1f}\u202f% overall)") == 1
+    for share in made.shares().share[0]:  # one number for one share
+        assert page.count(f"{100 * share:.1f}\u202f%<small>") == 1
+    assert "overall)" not in page
+    assert "<small>w0a, w0b, w0c</small>" in page
     assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))
     assert Ledger.open("b.json").spent().epsilon == pytest.approx(1.0)
     assert read_topics("topics.txt").vocabulary == bring_topics(LISTS).vocabulary
@@ -129,3 +133,37 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "bad.txt, line 2: expected a topic of its own" in said
     assert "no colon here" not in said
+
+
+def test_a_file_of_shares_holds_the_words_of_topics_that_were_brought(texts, tmp_path):
+    lists = {"food": ["soup", "cold <b>"], "all": ["w0a", "w1a", "w2a", "w3a"]}
+    made = share_topics(texts, lists, epsilon=2.0, random_state=0)
+    assert made.topic_words == (("cold <b>", "soup"), ("w0a", "w1a", "w2a", "w3a"))
+    made.save(tmp_path / "shares.json")
+    assert PrevalenceRelease.load(tmp_path / "shares.json") == made
+    assert "2. all: w0a, w1a, w2a, w3a" in made.card()
+    page = made.to_html()
+    assert "w0a, w1a, w2a, w3a" in page
+    assert "cold <b>" not in page
+
+
+def test_files_of_shares_without_words_are_read_and_words_of_other_topics_refused(texts, tmp_path):
+    made = share_topics(texts, LISTS, epsilon=2.0, random_state=0)
+    path = tmp_path / "shares.json"
+    made.save(path)
+    whole = json.loads(path.read_text())
+    words = whole.pop("topic_words")
+    path.write_text(json.dumps(whole))
+    assert PrevalenceRelease.load(path) == replace(made, topic_words=())
+    path.write_text(json.dumps({**whole, "topic_words": words[1:]}))
+    with pytest.raises(ReleaseError, match="topic_words must be none, or those of each of 4 topics"):
+        PrevalenceRelease.load(path)
+
+
+def test_words_of_topics_that_were_not_brought_do_not_stand_in_the_file(texts):
+    corpus = Corpus.from_texts(texts, vocabulary=bring_topics(LISTS).vocabulary)
+    fitted = PrivateLDA(2, epsilon=4.0, allow_unlearnable=True, random_state=0).fit(
+        corpus, words_are_public=True
+    )
+    made = TopicPrevalence(fitted.release_, ["a"], epsilon=1.0, random_state=0).fit(corpus, by=["a"] * 300)
+    assert made.release_.topic_words == ()

@@ -120,3 +120,10 @@ def test_what_people_say_of_shares_stands_on_page_and_card(tmp_path):
     with pytest.raises(ReleaseError, match="name no others"):
         made.with_details(colour="red")
     assert math.isclose(told.noise, made.noise)
+
+
+def test_lines_of_all_rows_share_one_axis():
+    shares = np.array([[0.95, 0.05]] * 6 + [[0.5, 0.5]] * 6)
+    charts = parts(crossed(shares).to_html())
+    tops = {row: set(re.findall(r">(\d+)\u202f%</text>", drawn)) for row, drawn in charts.items()}
+    assert tops["Hill"] == tops["Harbour and docks"]

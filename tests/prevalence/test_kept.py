@@ -10,6 +10,7 @@ from tests.prevalence.test_calls import CROSSED, QUARTER, WARD
 from tests.prevalence.test_estimator import RELEASE, WARDS, X
 
 from discreet import Ledger, PrivateFit, TopicPrevalence
+from discreet.central import share_topics
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.release.prevalence import PrevalenceRelease
@@ -17,8 +18,11 @@ from discreet.release.prevalence import PrevalenceRelease
 SHARES = (
     TopicPrevalence(RELEASE, groups=CROSSED, epsilon=1.0, random_state=0).fit(X, by=(WARD, QUARTER)).release_
 )
+BROUGHT = share_topics(
+    ["soup"] * 30, {"food": ["soup", "meal"], "rest": ["bed"]}, epsilon=2.0, random_state=0
+)
 FIT = PrivateFit(RELEASE, epsilon=1.0, random_state=0).fit(X).release_
-MADE = [SHARES, FIT]
+MADE = [SHARES, BROUGHT, FIT]
 
 
 def changed(made, folder, **values):
@@ -29,7 +33,7 @@ def changed(made, folder, **values):
     return type(made).load(path)
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "fit"])
+@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 @pytest.mark.parametrize(
     "value",
     [10**400, -1, None, {"float": "inf"}, "x", True, [[1]], [], 1, 1e308, -1e308, "\x1b[2J", {"a": {"b": 1}}],
@@ -57,7 +61,7 @@ def test_no_value_of_a_field_gets_through_that_was_not_released(made, value, tmp
             changed(made, tmp_path, **{name: value})
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "fit"])
+@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 @pytest.mark.parametrize("value", [10**400, [1, [2]], {"a": {"float": "inf"}}, None, math.nan])
 def test_settings_are_text_numbers_or_truth_values(made, value, tmp_path):
     with pytest.raises(ReleaseError):
@@ -66,7 +70,7 @@ def test_settings_are_text_numbers_or_truth_values(made, value, tmp_path):
         changed(made, tmp_path, configuration={**made.configuration, "random_state": 3})
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "fit"])
+@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 def test_less_noise_than_was_booked_is_not_believed(made, tmp_path):
     assert changed(made, tmp_path) == made
     for wrong in (0.0, 0.5, made.noise * 0.999, made.noise * 1.001):
@@ -123,6 +127,6 @@ def test_halves_of_characters_are_no_names(tmp_path):
     assert isinstance(changed(flat, tmp_path), PrevalenceRelease)
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "fit"])
+@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 def test_a_copy_by_pickle_is_the_same(made):
     assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301

@@ -271,7 +271,29 @@ def test_the_table_holds_the_differences_and_the_errors_of_sizes():
 
 def test_a_page_of_one_group_compares_it_with_nothing():
     page = release([[0.9, 0.1]], noise=60.0).to_html()
-    assert "The largest shares" in page
+    assert "Topics by share" in page
+    assert "<figure" not in page
     assert "its 95&nbsp;% interval" in page
     for said in ("all the others", "differs clearly", "more than in the others"):
         assert said not in page
+
+
+def test_differences_are_called_clear_only_where_one_is():
+    alike = release([[0.5, 0.5], [0.51, 0.49], [0.49, 0.51]]).to_html()
+    assert "None is clear at 95" in alike
+    assert "Clear ones first" not in alike
+    apart = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
+    assert "Clear ones first" in apart
+
+
+def test_no_interval_of_groups_that_are_there_is_cut_by_the_axis():
+    page = release([[0.37, 0.63 / 2, 0.63 / 2]] * 5, size=200).to_html()
+    ends = [float(x) for x in re.findall(r'class="interval" x1="[\d.]+" x2="([\d.]+)"', page)]
+    assert max(ends) < 292
+
+
+def test_three_sentences_say_what_it_comes_to():
+    page = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
+    lead = re.search(r'<p class="lead">(.*?)</p>', page, re.S)[1]
+    assert "4 of 6 shares clearly differ from those of all the others together." in lead
+    assert "nearly the same would have been published" in lead

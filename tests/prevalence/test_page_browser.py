@@ -50,6 +50,7 @@ def test_nothing_stands_outside_and_differences_are_seen_with_their_intervals(br
     page.goto((pages(tmp_path) / f"{name}.html").as_uri())
     if view == "paper":
         page.emulate_media(media="print")
+    page.locator("details").evaluate_all("folds => folds.forEach(fold => fold.open = true)")
     width = VIEWS[view]["viewport"]["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     # A change without its interval beside it would be noise without a word: both are on the screen.

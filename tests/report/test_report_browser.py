@@ -246,6 +246,32 @@ def test_a_phone_needs_no_sideways_scrolling(visit):
     assert page.locator("#chosen").inner_text().startswith("Topic 4:")
 
 
+def test_a_phone_shows_first_what_is_read_first(visit):
+    page = visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollHeight") < 4000
+    assert not page.get_by_text("Privacy Facts").is_visible()
+    page.get_by_text("What is promised").click()
+    assert page.get_by_text("Privacy Facts").is_visible()
+    assert visit().get_by_text("Privacy Facts").is_visible()
+
+
+@pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1440, "height": 900}])
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_no_word_of_a_card_is_cut(browser, tmp_path, size, media):
+    (tmp_path / "long.html").write_text(
+        release(words=["versicherungsbescheinigung", "warteschlangenlisten"]).to_html()
+    )
+    context = browser.new_context(viewport=size)
+    page = context.new_page()
+    page.goto((tmp_path / "long.html").as_uri())
+    page.emulate_media(media=media)
+    cut = page.locator(".card .term").evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"
+    )
+    context.close()
+    assert cut == []
+
+
 def test_print_makes_a_pdf(visit):
     page = visit()
     pdf = page.pdf(prefer_css_page_size=True)

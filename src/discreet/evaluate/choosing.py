@@ -259,7 +259,7 @@ def page(numbers: TopicNumbers, corpus: str) -> str:
         '<header class="top"><div class="wrap"><div><p class="kicker">On public text</p><h1>How many topics</h1>'
         f'<p class="lead">{escape(_summary(numbers))} Measured on {escape(corpus)}.</p></div></div></header>'
         f'<main class="wrap"><section class="panel paper">{draw(numbers)}</section><section class="panel">'
-        f'<table class="plain"><tr><th>topics<th>perplexity<th>coherence<th>diversity</tr>{rows}</table>'
+        f'<table class="plain"><thead><tr><th>topics<th>perplexity<th>coherence<th>diversity</thead>{rows}</table>'
         f"<p>Mean and standard error over {numbers.perplexity.shape[1]} folds. The choice is the smallest number that "
         "no other beats by more than one standard error of their difference fold by fold. Under differential privacy "
         "fewer topics also carry less noise.</p>"

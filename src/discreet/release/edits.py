@@ -404,6 +404,8 @@ def _numbers(text: str) -> list[int]:
 
 
 _NAMED_BY = 3
+#: So many words of a brought topic a file of shares holds.
+_MOST_PUBLIC_WORDS = 100
 #: In the place of a mark, where the reviewed topics have other numbers than those that the shares were found with.
 _NO_MARK = "topics edited in review"
 
@@ -412,6 +414,14 @@ def names_of(topics: "Release") -> tuple[str, ...]:
     """Return what to call each topic: the name that a review gave it, or its first words; and whether it is noise."""
     called = zip(topics.topic_names, topics.top_words(_NAMED_BY), _mostly_noise(topics).tolist(), strict=True)
     return tuple(f"{'mostly noise: ' * noise}{name or ' '.join(own)}" for name, own, noise in called)
+
+
+def public_words(topics: "Release") -> tuple[tuple[str, ...], ...]:
+    """Return the words of topics that were brought, the most probable first; of others none, for they have a review."""
+    if topics.configuration.get("topics_are_public") is not True:
+        return ()
+    told = zip(topics.topic_word.tolist(), topics.top_words(_MOST_PUBLIC_WORDS), strict=True)
+    return tuple(tuple(words[: sum(p > min(row) for p in row) or None]) for row, words in told)
 
 
 def reviewed_shares(
@@ -441,4 +451,5 @@ def reviewed_shares(
             names.append(called[place])
     told = reviewed_settings(reviewed)
     told["model"] = mark_of(reviewed) if np.array_equal(topics.topic_word, reviewed.topic_word) else _NO_MARK
-    return replace(shares, topics=tuple(names), configuration={**shares.configuration, **told})
+    settings = {**shares.configuration, **told}
+    return replace(shares, topics=tuple(names), topic_words=(), configuration=settings)

@@ -266,6 +266,8 @@ class NumbersRelease(Promised, ABC):
     """
 
     SCHEMA: ClassVar[str]
+    #: Fields that older files lack; one that is empty is not written.
+    LATER: ClassVar[frozenset[str]] = frozenset()
     #: What messages call it.
     _THING: ClassVar[str]
     #: What begins the purpose of its booking.
@@ -345,6 +347,7 @@ class NumbersRelease(Promised, ABC):
         except ValueError as error:
             raise ReleaseError(f"{path} holds {error}, and no release.") from None
         names = {field.name for field in fields(cls)}
+        names -= cls.LATER.difference(values if isinstance(values, dict) else ())
         fits = isinstance(values, dict) and set(values) == names | {"schema", "guarantee"}
         if not fits or values["schema"] != cls.SCHEMA:
             raise ReleaseError(f"{path} holds no release that this version reads ({cls.SCHEMA}).")
@@ -374,6 +377,7 @@ _LARGEST = 64 * 2**20
 def _content(release: NumbersRelease) -> dict[str, Any]:
     """Return everything in a release as values that JSON can hold."""
     values = {name: _out(value) for name, value in release._held().items()}  # pyright: ignore[reportPrivateUsage]
+    values = {name: value for name, value in values.items() if value or name not in release.LATER}
     return {"schema": release.SCHEMA, "guarantee": release.guarantee, **values}
 
 

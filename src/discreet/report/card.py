@@ -217,7 +217,10 @@ def prevalence_card(release: PrevalenceRelease) -> str:
     title = release.details.get("title")
     what = f"Shares of {topics} in {groups}"
     heading = what if title is None else f"{plain(title)}\n\n{what}"
-    called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics, 1)]
+    words = [f": {plain(', '.join(map(shown, one)))}" for one in release.topic_words]
+    words = words or [""] * len(release.topics)
+    named = enumerate(zip(release.topics, words, strict=True), 1)
+    called = [f"{number}. {plain(shown(name))}{own}" for number, (name, own) in named]
     this = f"""
 {_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
 group; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}

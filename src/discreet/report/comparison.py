@@ -319,17 +319,8 @@ def _pair(both: _Both, found: tuple[int, int, float]) -> Pair:
         moved = abs(np.log2(max(after, 1e-12) / max(before, 1e-12)))
         clear = bool(moved > (_CLOSE_MOVES if agreement >= _CLOSE else _OTHER_MOVES)[0])
     grew, fell = _moved(both, found)
-    return Pair(
-        first,
-        second,
-        agreement,
-        None if after is None else before,
-        None if before is None else after,
-        noise,
-        clear,
-        grew,
-        fell,
-    )
+    shares = (None, None) if before is None or after is None else (before, after)
+    return Pair(first, second, agreement, *shares, noise, clear, grew, fell)
 
 
 def _moved(both: _Both, found: tuple[int, int, float]) -> tuple[tuple[str, ...], tuple[str, ...]]:

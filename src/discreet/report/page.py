@@ -60,6 +60,7 @@ from discreet.report.wording import (
     first_sentences,
     forecast_told,
     label_of,
+    many,
     mostly_noise,
     questions,
     reports_counted,
@@ -346,9 +347,8 @@ def _starts_because(release: Release) -> str:
     """Say why the slider starts where it does."""
     place, unit = starting_place(release), release.promise.called
     if place is None:
-        return (
-            "It starts at the most probable words, because this release does not tell how long the texts are."
-        )
+        why = "because this release does not tell how long the texts are"
+        return f"It starts at the most probable words, {why}."
     length = f"about {float(release.configuration['words_a_unit']):,.0f} different words for each {unit}"
     if place < 1:
         return (
@@ -416,11 +416,8 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
 def _similar(release: Release, listing: Listing) -> str:
     """Draw which topics are alike, without those that are mostly noise."""
     kept = [topic for topic, noisy in enumerate(listing.noisy.tolist()) if not noisy]
-    return similarity_svg(
-        release.topic_word[kept],
-        [topic + 1 for topic in kept],
-        [", ".join(listing.labels[topic]) for topic in kept],
-    )
+    names = [", ".join(listing.labels[topic]) for topic in kept]
+    return similarity_svg(release.topic_word[kept], [topic + 1 for topic in kept], names)
 
 
 def _privacy_label(release: Release) -> dict[str, Any]:
@@ -590,5 +587,5 @@ def numbers_html(release: NumbersRelease) -> str:
         (shown(group), f"{max(size, 0.0):,.0f}", *(f"{100 * share:.1f} %" for share in row))
         for group, size, row in zip(release.groups, release.n_units.tolist(), shares.tolist(), strict=True)
     ]
-    size = f"Shares of {len(release.topics)} topics in {len(release.groups)} groups"
+    size = f"Shares of {len(release.topics)} topics in {many(len(release.groups), 'group')}"
     return facts_html(size, facts, table_html(head, rows))

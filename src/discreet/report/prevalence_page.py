@@ -25,13 +25,15 @@ from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
 from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
-from discreet.report.wording import epsilon_shown, for_spreadsheet, label_of, many, said_of, shown
+from discreet.report.wording import epsilon_shown, for_spreadsheet, label_of, many, promised, said_of, shown
 
-_TOLD = 12
+_TOLD = 6
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
 #: Columns of a heat map; charts of a cross table.
-_WIDEST, _MOST_CHARTS = 24, 300
+_WIDEST, _MOST_CHARTS = 10, 300
+#: Words of a topic that was brought, beside its name.
+_WORDS = 12
 #: How the names of topics begin that were mostly noise when the shares were counted.
 MOSTLY_NOISE = "mostly noise"
 
@@ -52,7 +54,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     found = _at_the_level_of_the_test(release.against_rest) if len(release.groups) > 1 else None
     drawn = _Drawn(release, order, base, _states(release, found), found)
     reach = 1.96 * release.n_units_error
-    several = len(periods) > 1
+    changes = _changes(release, order) if len(periods) > 1 else None
     title = release.details.get("title") or _title(release)
     return document(
         title,
@@ -71,9 +73,11 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             sure=release.certain_groups.tolist(),
             spans=_spans(release),
             heat=_heat(drawn),
+            sentences=_sentences(drawn, changes),
+            brought=bool(release.topic_words),
             told=[] if found is None else _told(release, found),
             differences=None if found is None or periods else _differences(release, found),
-            changes=_changes(release, order) if several else None,
+            changes=changes,
             label=_label(release),
             csv=b64encode(table_csv(release).encode()).decode(),
         ),
@@ -103,7 +107,34 @@ def _title(release: PrevalenceRelease) -> str:
         return f"{topics} in {len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
     if release.periods:
         return f"{topics} in {many(len(release.periods), freq)}, {_range(release.periods)}"
-    return f"{topics} in {many(len(release.groups), 'group')}"
+    return f"{topics} in {len(release.groups)} groups" if len(release.groups) > 1 else f"Shares of {topics}"
+
+
+def _sentences(drawn: "_Drawn", changes: dict[str, Any] | None) -> list[str]:
+    """Say in three sentences what is largest, what differs, and who is protected."""
+    release, order, base, _, found = drawn
+    promise, groups = release.promise, "" if found is None else f" in {_title(release).split(' in ')[1]}"
+    said = [
+        f"About {release.n_units_in_all:,.0f} {plural(promise.called)}{groups}: the largest of {len(order)} topics, "
+        f"\u201c{shown(release.topics[order[0]])}\u201d, makes up {100 * base[order[0]]:.0f}\u202f%."
+    ]
+    if changes is not None:
+        moved = len(order) - changes["rest"]
+        said.append(
+            f"{moved or 'None'} of the topics clearly grew or fell from the first periods to the last."
+        )
+    elif found is not None:
+        clear = f"{int(found.certain.sum()) or 'None'} of {found.certain.size:,} shares"
+        said.append(f"{clear} clearly differ from those of all the others together.")
+    if not np.isinf(promise.epsilon):
+        said.append(f"Each {promise.called} is protected: {promised(release)}")
+    return said
+
+
+def _words(release: PrevalenceRelease, topic: int) -> str:
+    """Return the first words of a topic that was brought."""
+    words = release.topic_words[topic] if release.topic_words else ()
+    return ", ".join(map(shown, words[:_WORDS])) + (" \u2026" if len(words) > _WORDS else "")
 
 
 class _Row(NamedTuple):
@@ -171,13 +202,14 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
         trend, sure = release.trend(some), release.trend(some, level=level).moves
         moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
         names = names if crossed else some
-    # One scale for all charts of a page.
-    top = axis_top(found.share, found.high) if trend is None else axis_top(release.shares().share, trend.high)
     rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
     if differences is not None:
         n_rows = len(differences.difference)  # "other" stands behind the periods
         rest[:n_rows] = found.share[:n_rows] - differences.difference
         low[:n_rows], high[:n_rows] = rest[:n_rows] + differences.low, rest[:n_rows] + differences.high
+    # One scale for all charts of a page.
+    whole = release.trend(release.groups) if crossed and over_time else trend
+    top = axis_top(found.share, high if whole is None else whole.high)
     charts: list[dict[str, Any]] = []
     for topic in order:
         if trend is not None:
@@ -197,6 +229,7 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
                 "id": f"{prefix}{topic}",
                 "called": topic + 1,
                 "name": name,
+                "words": _words(release, topic),
                 "share": _percent(base[topic]),
                 "svg": Markup(svg),
                 "noisy": name.startswith(MOSTLY_NOISE),
@@ -257,6 +290,7 @@ def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
     """Return the rows of the heat map: a shade for each share that surely differs, else grey."""
     release, order, base, states, _ = drawn
     found = release.shares()
+    top = max(float(found.high.max()), _LEAST_SHARE)
     rows: list[dict[str, Any]] = []
     for topic in order:
         cells: list[dict[str, str]] = []
@@ -272,7 +306,9 @@ def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
                     "range": f"{100 * low:.1f}\u2013{100 * high:.1f}",
                 }
             )
-        rows.append({"called": topic + 1, "name": shown(release.topics[topic]), "cells": cells})
+        bar = [f"{100 * float(part[0, topic]) / top:.1f}" for part in (found.share, found.low, found.high)]
+        called = {"called": topic + 1, "name": shown(release.topics[topic]), "words": _words(release, topic)}
+        rows.append(called | {"cells": cells, "bar": bar})
     return rows
 
 
@@ -289,7 +325,7 @@ def _told(release: PrevalenceRelease, found: Differences) -> list[str]:
 def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, Any]:
     """Return the differences of groups from all others: those that are clear, and the next largest, in grey."""
     rows = _rows(release, found, most=max(_FEWEST_ROWS, min(int(found.certain.sum()), _MOST_ROWS)))
-    return {"rows": rows, "rest": found.certain.size - len(rows), "clear": bool(found.certain.any())}
+    return {"rows": rows, "rest": found.certain.size - len(rows), "some": bool(found.certain.any())}
 
 
 def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def shown(word: str) -> str:
     return text if text.strip() else f"\u201c{text}\u201d"
 
 
-def reports_counted(release: Release) -> str | None:
+def reports_counted(release: Promised) -> str | None:
     """Say how many randomised reports a release rests on, and who knows; None where it rests on none."""
     for name in _REPORTS:
         count = release.configuration.get(name)
@@ -77,7 +77,7 @@ def reports_counted(release: Release) -> str | None:
     return None
 
 
-def promised(release: Release) -> str:
+def promised(release: Promised) -> str:
     """Say between which two worlds the promise makes a release alike, and what of it is not hidden.
 
     Where a test may find more than half of those who are in the text, "nearly the same" would be no true word.

@@ -63,7 +63,7 @@ from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.details import passed_on
-from discreet.release.edits import names_of
+from discreet.release.edits import names_of, public_words
 from discreet.release.files import check_ledger
 from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
@@ -291,6 +291,7 @@ class TopicPrevalence(PrivateEstimator):
             count_weight=weight,
             groups=groups,
             topics=names_of(topics),
+            topic_words=public_words(topics),
             ledger=booking.ledger.snapshot(),
             configuration={**self._configuration(topics, booking.ledger), **passed_on(topics)},
             reproducible=self.random_state is not None or topics.reproducible,

@@ -111,6 +111,8 @@ class PrevalenceRelease(NumbersRelease):
         Public settings.
     reproducible : bool, default False
         Whether any noise came from a seed, that of the topics included.
+    topic_words : sequence of n_topics sequences of str, optional
+        Of public topics that were brought: their words. A file of other topics has none.
 
     Raises
     ------
@@ -127,8 +129,10 @@ class PrevalenceRelease(NumbersRelease):
     ledger: Ledger
     configuration: Mapping[str, Any] = field(default_factory=dict)
     reproducible: bool = False
+    topic_words: tuple[tuple[str, ...], ...] = ()
 
     SCHEMA: ClassVar[str] = "discreet.prevalence/1"
+    LATER: ClassVar[frozenset[str]] = frozenset({"topic_words"})
     _THING: ClassVar[str] = "the shares"
     PURPOSE: ClassVar[str] = "shares of topics in groups"
 
@@ -143,6 +147,10 @@ class PrevalenceRelease(NumbersRelease):
                 f"{len(groups)} groups and {len(topics)} topics need totals of shape {(len(groups), len(topics))} and "
                 f"{len(groups)} counts, but these have shapes {totals.shape} and {counts.shape}."
             )
+        words = tuple(_names("topic_words", words) for words in self.topic_words)
+        if words and len(words) != len(topics):
+            raise ReleaseError(f"topic_words must be none, or those of each of {len(topics)} topics.")
+        object.__setattr__(self, "topic_words", words)
         object.__setattr__(self, "topic_totals", totals)
         object.__setattr__(self, "unit_counts", counts)
         object.__setattr__(self, "groups", groups)

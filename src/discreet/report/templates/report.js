@@ -262,6 +262,10 @@
   label();
 
   for (const element of document.querySelectorAll(".script")) element.removeAttribute("hidden");
+  // A phone shows first what is read first; paper shows all.
+  const briefs = [...document.querySelectorAll(".brief")];
+  if (window.matchMedia("(max-width: 40rem)").matches) for (const fold of briefs) fold.open = false;
+  window.addEventListener("beforeprint", () => { for (const fold of briefs) fold.open = true; });
   asked = /^#topic-(\d+)$/.exec(window.location.hash);
   const first = dots.map((dot) => Number(dot.querySelector(".disc").getAttribute("r")));
   select(asked && Number(asked[1]) < dots.length ? Number(asked[1]) : first.indexOf(Math.max(...first)));
