@@ -565,6 +565,9 @@ def test_frames_that_are_wrong_leave_nothing(tmp_path):
         read_into_shards([good, bad], tmp_path / "s")
     with pytest.raises(CorpusError, match=r"no field 'text'|has no .*text"):
         read_into_shards([good, pandas.DataFrame({"note": ["b"]})], tmp_path / "s")
+    lazy = pytest.importorskip("polars").DataFrame({"text": ["a tree"]}).lazy()
+    with pytest.raises(CorpusError, match="no field for text='body'; its fields are 'text'"):
+        read_into_shards(lazy, tmp_path / "s", text="body")
     with pytest.raises(ParameterError, match="format= cannot"):
         read_into_shards(good, tmp_path / "s", format="jsonl")
     with pytest.raises(CorpusError, match="read_into_shards"):

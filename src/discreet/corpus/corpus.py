@@ -255,8 +255,8 @@ class Corpus(Documents):
         cut = choose_tokenizer(tokenizer)
         counts, words, digest = count_texts(texts, cut, listed)
         origin = _origin_of_texts(listed, words_are_public, "from_texts")
-        corpus = cls(counts, words)._told(texts, persons, labels, origin, cut.settings())
-        return corpus.read_as(texts_digest=digest)
+        corpus = cls(counts, words).with_word_origin(origin).with_rows(persons, labels, rows=texts)
+        return corpus.read_as(cut=cut.settings(), texts_digest=digest)
 
     @classmethod
     def from_tokens(
@@ -292,20 +292,17 @@ class Corpus(Documents):
         listed = listed_words(vocabulary, words_are_public)
         counts, words, digest = count_tokens(documents, Tokenizer(), listed)
         origin = _origin_of_texts(listed, words_are_public, "from_tokens")
-        corpus = cls(counts, words)._told(documents, persons, labels, origin, {})
+        corpus = cls(counts, words).with_word_origin(origin).with_rows(persons, labels, rows=documents)
         return corpus.read_as(texts_digest=digest)
 
-    def _told(
-        self, rows: Any, persons: Any, labels: Any, origin: WordOrigin, cut: Mapping[str, Any]
-    ) -> Corpus:
-        """Return this with what is said of each row, and with which row of a frame it was."""
-        return self._with(
-            persons=check_persons(rows, persons, self.n_documents),
-            labels=check_labels(rows, labels, self.n_documents),
-            index=index_of(rows),
-            word_origin=origin,
-            cut=cut,
-        )
+    def with_rows(self, persons: Any = None, labels: Any = None, *, rows: Any = None) -> Corpus:
+        """Return the same documents with what is said of each: persons, labels, or neither to keep what is known.
+
+        ``rows`` are what the documents were made of; its index goes with them.
+        """
+        said = {"persons": check_persons(rows, persons, self.n_documents)}
+        said |= {"labels": check_labels(rows, labels, self.n_documents), "index": index_of(rows)}
+        return self._with(**{name: value for name, value in said.items() if value is not None})
 
     @property
     def unit(self) -> str:

@@ -16,7 +16,6 @@ from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import Csr
 from discreet.corpus.files import PathLike, is_standard_input, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading, show_fields
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
@@ -164,32 +163,58 @@ def read_corpus(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )
         corpus = _read_texts(row, path, reading)
-        origin, read = corpus.word_origin, corpus
-        if given:
-            parts = {"persons": corpus.persons, "labels": corpus.labels} | given
-            corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts)
-        beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
-        origin = origin if beside is None else origin.after(beside.choices)
-        origin = _declared(origin, words_are_public, listed is not None)
-        return corpus.with_word_origin(origin).read_as(
-            n_skipped=read.n_skipped,
-            rows=read.rows,
-            cut=read.cut,
-            fields=read.fields,
-            notes=read.notes,
-            texts_digest=read.texts_digest,
+    else:
+        fields = {"text": text, "person": person, "label": label, "sheet": sheet}
+        refuse_options(
+            row.name, fields, "persons and labels of counts come from lists of their own, one a line"
         )
-    fields = {"text": text, "person": person, "label": label, "sheet": sheet}
-    refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
-    told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
-    refuse_options(row.name, told_of_text, "it holds counts, not text")
-    refuse_options(row.name, tokenizing, "it holds counts of words already")
+        told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
+        refuse_options(row.name, told_of_text, "it holds counts, not text")
+        refuse_options(row.name, tokenizing, "it holds counts of words already")
+        corpus = _read_counts(row, path, listed, callback)
+    origin = corpus.word_origin
+    beside = None if row.whole else read_word_origin(Path(path), corpus.vocabulary, other_words=True)
+    if beside is not None:
+        known = row.holds == "text" or beside.kind == "unknown"
+        origin = (origin if known else beside).after(beside.choices)
+    if words_are_public and not origin.is_public:
+        refuse_public(origin, listed=listed is not None)
+        origin = origin.public_by("words_are_public=True in read_corpus")
+    with _named(path):
+        return corpus.with_word_origin(origin).with_rows(**given)
+
+
+@contextmanager
+def _named(path: PathLike) -> Generator[None]:
+    """Put the file's name before what is wrong with what is said of its rows."""
+    try:
+        yield
+    except CorpusError as error:
+        raise CorpusError(f"{os.fspath(path)}: {error}") from None
+
+
+def _read_counts(
+    row: Format, path: PathLike, listed: tuple[str, ...] | None, callback: Callback | None
+) -> Corpus:
+    """Read a file of counts, whose columns are called as ``listed`` says, if that is given."""
     counted: Counted = row.function("read")(path, callback)
-    words, origin = _name_columns(path, row, counted, listed)
-    parts = {"persons": counted.persons, "labels": counted.labels}
-    corpus = _assemble(path, counted.counts, words, parts | given)
-    origin = _declared(origin, words_are_public, listed is not None)
-    return corpus.with_word_origin(origin).read_as(cut=counted.cut)
+    words, origin = counted.vocabulary, counted.word_origin
+    n_documents, n_columns = counted.counts.shape
+    if listed is not None:
+        if n_columns != len(listed):
+            raise CorpusError(
+                f"{os.fspath(path)} has {n_columns} columns, but the vocabulary "
+                f"has {len(listed)} words; give the vocabulary that belongs to it."
+            )
+        origin = origin if words is not None and listed == tuple(words) else UNKNOWN.after(origin.choices)
+        words = listed
+    if words is None:
+        words, origin = column_words(n_columns), NUMBERED
+    if n_documents == 0:
+        raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
+    with _named(path):
+        corpus = Corpus(counted.counts, words, counted.persons, counted.labels)
+        return corpus.with_word_origin(origin).read_as(cut=counted.cut)
 
 
 def _read_texts(row: Format, path: PathLike, reading: Reading) -> Corpus:
@@ -253,48 +278,6 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         where = f" Read it first, fit_topics(discreet.corpus.{reader}, {', '.join(told)}), ...)."
         parts = error.args
     raise CorpusError(*parts, where)
-
-
-def _name_columns(
-    path: PathLike, row: Format, counted: Counted, listed: tuple[str, ...] | None
-) -> tuple[tuple[str, ...], WordOrigin]:
-    """Return the word of each column of a file of counts, and where the words come from.
-
-    ``listed`` are the words that were given.
-    """
-    words, origin = counted.vocabulary, counted.word_origin
-    n_documents, n_columns = counted.counts.shape
-    if listed is not None:
-        if n_columns != len(listed):
-            raise CorpusError(
-                f"{os.fspath(path)} has {n_columns} columns, but the vocabulary "
-                f"has {len(listed)} words; give the vocabulary that belongs to it."
-            )
-        origin = origin if words is not None and listed == tuple(words) else UNKNOWN.after(origin.choices)
-        words = listed
-    if words is None:
-        words, origin = column_words(n_columns), NUMBERED
-    beside = None if row.whole else read_word_origin(Path(path), tuple(words), other_words=True)
-    if beside is not None:
-        origin = (origin if beside.kind == "unknown" else beside).after(beside.choices)
-    if n_documents == 0:
-        raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
-    return tuple(words), origin
-
-
-def _declared(origin: WordOrigin, words_are_public: bool, listed: bool) -> WordOrigin:
-    """Return where words come from after what the caller says of them."""
-    if not words_are_public or origin.is_public:
-        return origin
-    refuse_public(origin, listed=listed)
-    return origin.public_by("words_are_public=True in read_corpus")
-
-
-def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dict[str, Any]) -> Corpus:
-    try:
-        return Corpus(counts, vocabulary, **parts)
-    except CorpusError as error:
-        raise CorpusError(f"{os.fspath(path)}: {error}") from None
 
 
 def refuse_options(name: str, options: dict[str, Any], why: str) -> None:

@@ -6,7 +6,7 @@ its label, so memory grows with the number of different words in each document a
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -279,6 +279,17 @@ def _says_nothing(text: Any) -> bool:
     if _is_list(text):
         return len(text) == 0
     return _is_missing(text) or (isinstance(text, str) and not text.strip())
+
+
+def records_of_rows(
+    names: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]], reading: Reading, problems: Problems
+) -> Iterator[Record]:
+    """Return a record of each row, a number and a value for each of ``names``, which are looked at first."""
+    choose_fields(reading, names, problems)
+    places = [None if field is None else names.index(field) for field in reading.fields]
+    return (
+        Record(number, *(None if place is None else row[place] for place in places)) for number, row in rows
+    )
 
 
 def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, place: str = "") -> None:

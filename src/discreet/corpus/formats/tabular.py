@@ -25,7 +25,15 @@ from discreet.corpus.files import (
     refuse_emptiness_of,
     unless_damaged,
 )
-from discreet.corpus.formats.records import Fields, Reading, Record, choose_fields, gather, show_fields
+from discreet.corpus.formats.records import (
+    Fields,
+    Reading,
+    Record,
+    choose_fields,
+    gather,
+    records_of_rows,
+    show_fields,
+)
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
@@ -92,7 +100,7 @@ def from_frame(
         phrases=phrases,
     )
     reading = Reading(Fields(text, person, label), words, public, "utf-8", None, callback, skip_empty)
-    return _of_frames(iter([frame]), reading, Problems("the frame (its rows counted from 1)"))
+    return read_frames([frame], reading)
 
 
 def holds_frames(source: Any) -> bool:
@@ -135,9 +143,8 @@ def _pieces(source: Any, wanted: list[str]) -> Iterator[Any]:
     ):  # pyarrow's datasets, not its tables
         present = [name for name in wanted if name in source.schema.names]
         yield from source.to_batches(columns=present)
-    elif hasattr(source, "collect_batches"):  # polars' lazy frames
-        present = [name for name in wanted if name in source.collect_schema().names()]
-        yield from source.select(present).collect_batches()
+    elif hasattr(source, "collect_batches") and set(wanted) <= set(source.collect_schema().names()):
+        yield from source.select(wanted).collect_batches()  # polars' lazy frames
     else:
         yield source
 
@@ -264,15 +271,8 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         problems.notes.append(f"row {at} names the columns")
     if not header:
         raise CorpusError(f"{problems.name} is empty: expected names of columns and at least one document.")
-    choose_fields(reading, header, problems)
-    columns = [None if field is None else header.index(field) for field in reading.fields]
-
-    def records() -> Iterator[Record]:
-        for number, row in rows:
-            text, person, label = (None if column is None else row[column] for column in columns)
-            yield Record(number, text, person, label)
-
-    return gather(records(), reading, problems, place="row {}".format)
+    records = records_of_rows(header, rows, reading, problems)
+    return gather(records, reading, problems, place="row {}".format)
 
 
 def _workbook(path: PathLike, name: str) -> Any:

@@ -26,11 +26,11 @@ from discreet.corpus.files import (
 )
 from discreet.corpus.formats.records import (
     Reading,
-    Record,
     choose_fields,
     gather,
     is_field_name,
     records_of_objects,
+    records_of_rows,
 )
 from discreet.errors import CorpusError, Proposal
 
@@ -122,16 +122,10 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
                 problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
         header, rows = _table(chain(start, file), problems, delimiter)
         _refuse_other_delimiter(header, wanted, delimiter, problems.name)
-        choose_fields(reading, header, problems)
-        columns = [None if field is None else header.index(field) for field in reading.fields]
-
-        def records() -> Iterator[Record]:
-            for line, row in rows:
-                text, person, label = (None if column is None else row[column] for column in columns)
-                # An empty cell is how CSV says that nothing is there.
-                yield Record(line, text or None, person, label)
-
-        return gather(records(), reading, problems, progress=source.progress)
+        records = records_of_rows(header, rows, reading, problems)
+        # An empty cell is how CSV says that nothing is there.
+        records = (record._replace(text=record.text or None) for record in records)
+        return gather(records, reading, problems, progress=source.progress)
 
 
 def _separator(path: PathLike, delimiter: str | None) -> str:
@@ -242,15 +236,10 @@ def _csv_rows(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]
 def read_lines(path: PathLike, reading: Reading) -> Corpus:
     """Read the only field, ``text``, of each line; a blank line is an empty document."""
     problems = Problems(os.fspath(path))
-    choose_fields(reading, ["text"], problems)
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
-        records = (Record(number, line) for number, line in enumerate(lines, 1))
+        rows = ((number, (line,)) for number, line in enumerate(lines, 1))
+        records = records_of_rows(["text"], rows, reading, problems)
         return gather(records, reading, problems, progress=source.progress)
-
-
-def _record(where: int, values: dict[str, str], reading: Reading) -> Record:
-    text, person, label = (None if field is None else values[field] for field in reading.fields)
-    return Record(where, text, person, label)
 
 
 # A folder
@@ -293,7 +282,7 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
         )
     done = [0]
 
-    def records() -> Iterator[Record]:
+    def rows() -> Iterator[tuple[int, tuple[str, str, str]]]:
         for number, file in enumerate(names):
             done[0] = number
             above = PurePosixPath(file).parent.as_posix()
@@ -306,11 +295,11 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
                 parts = error.args
             if parts:
                 raise CorpusError(*parts, _of_two_encodings(folder, names))
-            values = {"text": text, "file": file, "folder": "" if above == "." else above}
-            yield _record(number, values, reading)
+            yield number, (text, file, "" if above == "." else above)
 
     place, n_files = names.__getitem__, len(names)
-    return gather(records(), reading, problems, place=place, progress=lambda: (done[0], n_files))
+    records = records_of_rows(_FOLDER_FIELDS, rows(), reading, problems)
+    return gather(records, reading, problems, place=place, progress=lambda: (done[0], n_files))
 
 
 def _of_two_encodings(folder: Path, names: list[str]) -> str:
