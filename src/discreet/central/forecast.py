@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from discreet._base.threads import one_blas_thread
 from discreet._base.validate import faults_of, number, refuse, shown, whole
 from discreet.central.plan import WORD_POWER
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
 
@@ -270,13 +270,8 @@ def check_sizes(
 ) -> bool:
     """Refuse sizes of which no forecast could be, all faults at once; return whether there are enough for one.
 
-    Parameters
-    ----------
-    n_documents, n_topics, n_words : int, optional
-        All three make a forecast; ``n_documents`` counts units.
-    words_a_document : float, optional
-    word_vectors : bool, default False
-        It is asked what training adds to public word vectors, which needs ``n_documents``.
+    ``n_documents``, which counts units, ``n_topics`` and ``n_words`` together make a forecast; ``word_vectors``: it is
+    asked what training adds to public word vectors, which needs ``n_documents``.
     """
     sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
     given = {name: size for name, size in sizes.items() if size is not None}
@@ -285,11 +280,10 @@ def check_sizes(
     rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
     refuse(faults_of(given | lengths, rules))
     if missing and (n_topics is not None or n_words is not None):
-        refuse(ParameterError(Parameter(name), " is needed for a forecast, but missing.") for name in missing)
+        refuse(ParameterError(f"`{name}` is needed for a forecast, but missing.") for name in missing)
     if word_vectors and n_documents is None:
         raise ParameterError(
-            Parameter("n_documents"),
-            " is needed: what training adds to word vectors depends on how many documents there are.",
+            "`n_documents` is needed: what training adds to word vectors depends on how many documents there are."
         )
     return not missing
 
@@ -328,7 +322,7 @@ def learnability(
     """
     if algorithm not in LAWS:
         known = ", ".join(f'"{name}"' for name in LAWS)
-        raise ParameterError(Parameter("algorithm"), f" must be one of {known}, but is {shown(algorithm)}.")
+        raise ParameterError(f"`algorithm` must be one of {known}, but is {shown(algorithm)}.")
     signal = max(n_units, 1.0) * mu
     difficulty = n_words * n_topics / signal if signal > 0 else math.inf
     verdict = "mostly noise"
@@ -386,18 +380,9 @@ def structure(
 ) -> Structure | None:
     """Return how much there is beyond word frequencies; None where there are too few words to say, or no pairs.
 
-    Parameters
-    ----------
-    cooccurrence : array of shape (M, M)
-        Symmetric with zero diagonal: a sum over units of triangles of norm 1, and noise. Released.
-    weights : array of shape (M,)
-        What the words weigh in it.
-    n_units : float
-        Noisy number of units.
-    noise : float
-        Standard deviation of the noise in each cell.
-    unigram : array of shape (M,)
-        How frequent the words are.
+    ``cooccurrence``: released, (M, M), symmetric with zero diagonal, a sum over units of triangles of norm 1, and
+    noise; ``weights``: what the words weigh in it; ``n_units``: their noisy number; ``noise``: standard deviation in
+    each cell; ``unigram``: how frequent the words are.
     """
     n_words = len(weights)
     if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
@@ -446,17 +431,9 @@ def share_of_text(share: float, noise: float | None) -> str:
 def beside_public_vectors(n_units: float, mu: float, forecast: Learnability | None = None) -> str:
     """Say whether private training adds to what public word vectors tell by themselves.
 
-    Topics of the vectors alone need nothing private but how frequent words are, and can spend the whole budget on
-    that. The bounds are those of experiments on news, mail, speeches and messages with 20 topics and 2,000 words.
-
-    Parameters
-    ----------
-    n_units : float
-        Public bound on, or noisy number of, documents or people.
-    mu : float
-        Gaussian-DP parameter of the training.
-    forecast : Learnability, optional
-        Of training with vectors: then it is also said what is to be expected without them.
+    Topics of the vectors alone need nothing private but how frequent words are, and can spend the whole budget on that.
+    The bounds are those of experiments on news, mail, speeches and messages with 20 topics and 2,000 words.
+    ``forecast`` of training with vectors: then it is also said what is to be expected without them.
     """
     said = _beside(max(n_units, 1.0) * mu)
     if forecast is None or not math.isfinite(mu):

@@ -81,16 +81,11 @@ class Frequencies(NamedTuple):
     What a round says of a word over all topics is how frequent the word is. Its noise adds up over the topics, but
     rounds have the largest shares: where the unigram's own is small, they know as much as it does. It is in short
     texts, where words differ most in how frequent they are, that this is felt.
-
-    Attributes
-    ----------
-    shares : array of shape (n_words,)
-        They sum to 1; noisy, so some may be below 0.
-    precision : array of shape (n_words,)
-        One over the variance of their noise.
     """
 
+    #: (n_words,): they sum to 1; noisy, so some may be below 0.
     shares: Floats
+    #: (n_words,): one over the variance of their noise.
     precision: Floats
 
     @classmethod
@@ -100,14 +95,8 @@ class Frequencies(NamedTuple):
         return cls(noisy.values / mass, np.full(noisy.values.shape, (mass / noisy.noise) ** 2))
 
     def with_round(self, noisy: Noisy, weights: Floats) -> "Frequencies":
-        """Return the mean by precision with what a round says.
-
-        Parameters
-        ----------
-        noisy : Noisy
-            A round's statistic, (n_words, n_topics).
-        weights : array of shape (n_words,)
-            The public weights that words had in it.
+        """Return the mean by precision with a round's statistic, (n_words, n_topics), in which words had these
+        public weights.
         """
         rows = noisy.values.sum(1) / weights
         mass = max(float(rows.sum()), 1e-9)
@@ -131,53 +120,36 @@ def _read(level: Floats, deviation: Floats) -> Floats:
 
 
 class State(NamedTuple):
-    """What the next round needs. ``theta`` is private; everything else is released.
+    """What the next round needs. ``theta`` is private; everything else is released."""
 
-    Attributes
-    ----------
-    word_topic : array of shape (n_words, n_topics)
-        Topics, columns sum to 1.
-    unigram : array of shape (n_words,)
-        Share of each word, as far as releases tell.
-    joint : array of shape (n_words, n_topics)
-        Running mean of the noisy joint distribution of words and topics.
-    variance : array of shape (n_words,)
-        Variance of the noise in each cell of a row of ``joint``.
-    precision : array of shape (n_words,)
-        Of the running mean, as far as topics have stayed where they were.
-    topic_weight : array of shape (n_topics,)
-    theta : array of shape (n_documents, n_topics), float32, or what stays beside shards
-    round : int
-    prior : VectorPrior, optional
-        What public word vectors say about the topics.
-    unigram_mass : float
-        Sum of the unigram as it was released.
-    structure : Structure, optional
-        Whether the texts have topics; None where vectors are believed, which says that they have.
-    round_share : float
-        Of each round: what earlier releases left.
-    contribution : Contribution
-        What a unit gives to each round.
-    vectors_used : str
-        Where public word vectors are used; empty without any.
-    frequencies : Frequencies, optional
-        What ``unigram`` is read from; None without noise.
-    """
-
+    #: (n_words, n_topics): topics, columns sum to 1.
     word_topic: Floats
+    #: (n_words,): share of each word, as far as releases tell.
     unigram: Floats
+    #: (n_words, n_topics): running mean of the noisy joint distribution of words and topics.
     joint: Floats
+    #: (n_words,): variance of the noise in each cell of a row of ``joint``.
     variance: Floats
+    #: (n_words,): of the running mean, as far as topics have stayed where they were.
     precision: Floats
+    #: (n_topics,).
     topic_weight: Floats
+    #: (n_documents, n_topics) float32.
     theta: Theta
     round: int
+    #: Of each round: what earlier releases left.
     round_share: float
+    #: What a unit gives to each round.
     contribution: Contribution
+    #: What public word vectors say about the topics.
     prior: VectorPrior | None = None
+    #: Sum of the unigram as it was released.
     unigram_mass: float = math.nan
+    #: Whether the texts have topics; None where vectors are believed, which says that they have.
     structure: Structure | None = None
+    #: Where public word vectors are used; empty without any.
     vectors_used: str = ""
+    #: What ``unigram`` is read from; None without noise.
     frequencies: Frequencies | None = None
 
 
@@ -204,12 +176,8 @@ def init(
 ) -> State:
     """Release the unigram, what the vectors need and the co-occurrence, and make the starting topics of them.
 
-    Parameters
-    ----------
-    n_units : float
-        Their noisy number, by which it is told whether the texts have topics, and how long units are.
-    vectors : array of shape (n_words, n_dimensions), optional
-        Public word vectors, rows of NaN for words without one.
+    ``n_units``: their noisy number, by which it is told whether the texts have topics, and how long units are;
+    ``vectors``: public, (n_words, n_dimensions), rows of NaN for words without one.
     """
     noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
     exact = not noisy.noise
@@ -390,19 +358,8 @@ def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
 
     .. math:: \max(\phi_{vk} - m p_v,\ .002\, p_v) / Z_k .
 
-    Parameters
-    ----------
-    state : State
-        After the last round.
-    last_step : float
-        m, of the plan: 0 without noise.
-
-    Returns
-    -------
-    topics : array of shape (n_words, n_topics)
-        Columns sum to 1.
-    noise : array of shape (n_topics, n_words)
-        Standard deviation of the privacy noise in each probability, before denoising.
+    ``state`` is that after the last round, ``last_step`` m, 0 without noise. Topics are (n_words, n_topics), columns
+    sum to 1; the noise, (n_topics, n_words), is its standard deviation in each probability, before denoising.
     """
     noise = np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
     if last_step == 0:

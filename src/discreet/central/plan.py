@@ -59,55 +59,34 @@ _TINY = 1e-12
 
 
 class Schedule(NamedTuple):
-    """What a fit will do; every field is public once the noisy number of units is released.
+    """What a fit will do; every field is public once the noisy number of units is released."""
 
-    Attributes
-    ----------
-    x : float
-        The difficulty, from which the others follow.
-    unigram_share, moment_share, pairs_share : float
-        Of the pairs with that of the moment, where one is released.
-    pairs_share_beside_vectors : float
-        Of the pairs alone, where vectors are believed.
-    n_rounds : int
-        With equal shares of what is left.
-    start_words : int
-        Words whose pairs are counted.
-    pairs_power : float
-        Of the unigram: what words weigh in their pairs.
-    exponent : float
-        Of the counts that a unit gives to a round.
-    usual_norms : float
-        The bound of what it gives, in usual norms.
-    last_step : float
-        Part of the unigram that is taken off the topics in the end.
-    """
-
+    #: The difficulty, from which the others follow.
     x: float
+    #: Of the pairs with that of the moment, where one is released.
     unigram_share: float
     moment_share: float
     pairs_share: float
+    #: Of the pairs alone, where vectors are believed.
     pairs_share_beside_vectors: float
+    #: With equal shares of what is left.
     n_rounds: int
+    #: Words whose pairs are counted.
     start_words: int
+    #: Of the unigram: what words weigh in their pairs.
     pairs_power: float
+    #: Of the counts that a unit gives to a round.
     exponent: float
+    #: The bound of what it gives, in usual norms.
     usual_norms: float
+    #: Part of the unigram that is taken off the topics in the end.
     last_step: float
 
 
 def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int | None = None) -> Schedule:
-    """Choose shares and sizes by the table of this module.
+    """Choose shares and sizes by the table of this module, of the noisy number of units (not the true one).
 
-    Parameters
-    ----------
-    n_units : float
-        Noisy number of units (not the true one).
-    mu : float
-        Gaussian-DP parameter of the whole fit; ``inf`` without privacy.
-    n_words, n_topics : int
-    n_rounds : int, optional
-        In place of the table's.
+    ``mu``: Gaussian-DP parameter of the whole fit, ``inf`` without privacy; ``n_rounds``: in place of the table's.
     """
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)

@@ -50,20 +50,13 @@ _ROTATIONS, _STEPS, _FIRST_STEP, _FORGET, _FORGET_SQUARES = 60, 150, 0.1, 0.1, 0
 
 
 class Seen(NamedTuple):
-    """What the documents' moment says of the vectors. Released values and public vectors only.
+    """What the documents' moment says of the vectors. Released values and public vectors only."""
 
-    Attributes
-    ----------
-    directions : array of shape (n_words, d)
-    moment : array of shape (d, d)
-        A, read: no negative eigenvalues.
-    alpha : float
-        How strongly the public topics show in it.
-    believed : bool
-    """
-
+    #: (n_words, d).
     directions: Floats
+    #: (d, d): A, read: no negative eigenvalues.
     moment: Floats
+    #: How strongly the public topics show in it.
     alpha: float
     believed: bool
 
@@ -78,17 +71,11 @@ class Seen(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words whose co-occurrence is factorised.
+    """The words whose co-occurrence is factorised."""
 
-    Attributes
-    ----------
-    columns : array of shape (M,), int64
-        The first ``n_paired`` of them are those of the released pairs.
-    weights : array of shape (M,)
-    n_paired : int
-    """
-
+    #: (M,) int64: the first ``n_paired`` of them are those of the released pairs.
     columns: NDArray[np.int64]
+    #: (M,).
     weights: Floats
     n_paired: int
 
@@ -106,16 +93,10 @@ def expected_moment(vectors: Floats, directions: Floats, unigram: Floats, n_topi
 
 
 def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> Seen:
-    """Read the released moment of :func:`features`.
+    """Read the released moment of :func:`features`, (1 + d, 1 + d).
 
-    Parameters
-    ----------
-    square : array of shape (1 + d, 1 + d)
-    noise : float
-        Standard deviation in a cell of the triangle that was released; a cell off the diagonal has it over root 2.
-    directions : array of shape (n_words, d)
-    expected : array of shape (d, d)
-        What :func:`expected_moment` returns.
+    ``noise``: standard deviation in a cell of the triangle that was released; a cell off the diagonal has it over root
+    2. ``expected``: what :func:`expected_moment` returns.
     """
     with one_blas_thread():
         level = max(float(square[0, 0]), 1e-9)
@@ -197,16 +178,9 @@ def on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], we
 def factorize(cooccurrence: Floats, unigram: Floats, n_topics: int, *, noise: float = 0.0) -> Floats:
     """Return F of shape (M, n_topics), not negative.
 
-    Parameters
-    ----------
-    cooccurrence : array of shape (M, M)
-        Symmetric with zero diagonal; released.
-    unigram : array of shape (M,)
-        Direction of what all documents share, L2 norm 1; released.
-    n_topics : int
-        May exceed M; further columns then start from the unigram alone.
-    noise : float, default 0.0
-        Standard deviation of the noise in each cell; half the size of its spectrum is the ridge on F.
+    ``cooccurrence``: (M, M), symmetric with zero diagonal, and ``unigram``: direction of what all documents share, L2
+    norm 1, are released; where there are more topics than words, further columns start from the unigram alone;
+    ``noise``: standard deviation in each cell, half the size of whose spectrum is the ridge on F.
     """
     ridge = float(0.5 * noise * np.sqrt(len(unigram)))
     with one_blas_thread():

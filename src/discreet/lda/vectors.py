@@ -72,19 +72,9 @@ _LONGEST, _TOO_SMALL = 4.0, 1e-3
 
 
 def centred(vectors: Floats, unigram: Floats) -> Floats:
-    """Return the vectors with mean 0 and total variance 1 under ``unigram``.
+    """Return the vectors with mean 0 and total variance 1 under ``unigram``, positive probabilities.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_words, n_dimensions)
-        Rows of NaN for words without a vector.
-    unigram : array of shape (n_words,)
-        Positive; probabilities.
-
-    Returns
-    -------
-    array of the same shape
-        Zeros for words without a vector, and everywhere where no two words differ.
+    Zeros for words without a vector (rows of NaN), and everywhere where no two words differ.
     """
     known = np.isfinite(vectors.sum(1))
     if not known.any():
@@ -97,22 +87,11 @@ def centred(vectors: Floats, unigram: Floats) -> Floats:
 
 
 def directions(vectors: Floats, unigram: Floats, n: int) -> Floats:
-    """Return F, the first principal directions of the words, with F' diag(unigram) F = 1.
+    """Return F, (n_words, d), the first principal directions of the words, with F' diag(unigram) F = 1.
 
     Which directions come first is asked of words that count nearly alike (with the fourth root of their share): under
     the unigram itself the first directions of meaningless vectors would single out the most frequent words.
-
-    Parameters
-    ----------
-    vectors : array of shape (n_words, n_dimensions)
-        From :func:`centred`.
-    unigram : array of shape (n_words,)
-    n : int
-        Most directions. Those along which words hardly differ are left out.
-
-    Returns
-    -------
-    array of shape (n_words, at most n)
+    ``vectors``: from :func:`centred`; d is at most ``n``, as those along which words hardly differ are left out.
     """
     with one_blas_thread():
         share = unigram**_POWER / (unigram**_POWER).sum()
@@ -134,17 +113,8 @@ def topics_of_vectors(
 ) -> Floats:
     """Return topics of shape (n_words, n_topics); columns sum to 1.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_words, n_dimensions)
-        Rows of NaN for words without one; they stand at the mean, so their share is that of the unigram.
-    unigram : array of shape (n_words,)
-        Positive; sums to 1.
-    n_topics : int
-    seed : int
-        Of the starts; public.
-    sharpness : float, default 5
-        Beta.
+    Words without a vector (rows of NaN) stand at the mean, so their share is that of the unigram, which is positive and
+    sums to 1; ``seed``: of the starts, public; ``sharpness``: beta.
     """
     with one_blas_thread():
         moved = centred(vectors, unigram)
@@ -197,26 +167,17 @@ def _descend(pointing: Floats, weight: Floats, centres: Floats) -> Floats:
 
 
 class VectorPrior(NamedTuple):
-    """What is known of the topics in the space of the vectors. Released values and public vectors only.
+    """What is known of the topics in the space of the vectors. Released values and public vectors only."""
 
-    Attributes
-    ----------
-    directions : array of shape (n_words, d)
-        Public: F.
-    coordinates : array of shape (n_topics, d)
-        a, at the last round.
-    scales : array of shape (d,)
-        tau squared.
-    spread : float
-        c.
-    centre : array of shape (n_topics, d), or 0
-        Where the coordinates are expected: the mean of their law.
-    """
-
+    #: (n_words, d): public: F.
     directions: Floats
+    #: (n_topics, d): a, at the last round.
     coordinates: Floats
+    #: (d,): tau squared.
     scales: Floats
+    #: c.
     spread: float
+    #: (n_topics, d): where the coordinates are expected: the mean of their law.
     centre: Floats | float = 0.0
 
     @classmethod
@@ -236,19 +197,10 @@ def expected_topics(directions: Floats, coordinates: Floats, unigram: Floats) ->
 def follow(
     prior: VectorPrior, joint: Floats, variance: Floats, unigram: Floats, weight: Floats
 ) -> VectorPrior:
-    """Fit the prior to a round.
+    """Fit the prior of the round before to the noisy joint distribution of words and topics, (n_words, n_topics), of
+    this one.
 
-    Parameters
-    ----------
-    prior : VectorPrior
-        Of the round before.
-    joint : array of shape (n_words, n_topics)
-        Noisy joint distribution of words and topics.
-    variance : array of shape (n_words,)
-        Of the noise in each cell of a row.
-    unigram : array of shape (n_words,)
-    weight : array of shape (n_topics,)
-        N, the share of each topic.
+    ``variance``: of the noise in each cell of a row; ``weight``: N, the share of each topic.
     """
     coordinates, scales, spread = prior.coordinates, prior.scales, prior.spread
     with one_blas_thread():
