@@ -30,7 +30,7 @@ from discreet._base.files import write_file
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet.corpus import check_counts
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import ParameterError
 from discreet.lda._fold_in import query_statistic
 
 #: ``train(counts, seed) -> topic_word``: counts of the members, topics of shape (n_topics, n_words).
@@ -62,7 +62,7 @@ def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> N
         If shadows are odd or fewer than 4, or documents fewer than 2.
     """
     if n_shadows < 4 or n_shadows % 2:
-        raise ParameterError(Parameter("n_shadows"), f" must be even and at least 4, but got {n_shadows}.")
+        raise ParameterError(f"`n_shadows` must be even and at least 4, but got {n_shadows}.")
     if n_documents < 2:
         raise ParameterError(f"an attack needs at least 2 documents, but the corpus has {n_documents}.")
     members = np.zeros((n_shadows, n_documents), dtype=bool)

@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from discreet._base.validate import is_number, kind_of, shown
-from discreet.errors import Parameter, PrivacyError, Proposal
+from discreet.errors import Parameter, PrivacyError
 
 PRIVACY_UNITS = ("document", "person", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
@@ -87,15 +87,13 @@ def check_delta(delta: float, *, n_units_lower_bound: int | None = None) -> floa
     """
     if not is_number(delta) or not 0 < delta < 1:
         raise PrivacyError(
-            Parameter("delta"),
-            f" must lie strictly between 0 and 1, but is {shown(delta)}; Gaussian noise needs a delta, "
-            "and 1e-6 is a usual choice. For Laplace noise alone, 1e-12 is as good as none and costs nothing.",
+            f"`delta` must lie strictly between 0 and 1, but is {shown(delta)}; Gaussian noise needs a delta, "
+            "and 1e-6 is a usual choice. For Laplace noise alone, 1e-12 is as good as none and costs nothing."
         )
     if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:
         raise PrivacyError(
-            Parameter("delta"),
-            f" must be at most 1 over the number of units, 1/{n_units_lower_bound}, but is {delta}: "
-            "publishing one unit at random would satisfy it; lower delta.",
+            f"`delta` must be at most 1 over the number of units, 1/{n_units_lower_bound}, but is {delta}: "
+            "publishing one unit at random would satisfy it; lower delta."
         )
     return float(delta)
 
@@ -127,13 +125,11 @@ def check_unit(privacy_unit: Any, neighboring: Any) -> None:
     """Raise ``PrivacyError`` unless unit and relation are ones that a guarantee can name."""
     if privacy_unit not in PRIVACY_UNITS:
         raise PrivacyError(
-            Parameter("privacy_unit"),
-            f" must be one of {', '.join(PRIVACY_UNITS)}, but is {shown(privacy_unit)}.",
+            f"`privacy_unit` must be one of {', '.join(PRIVACY_UNITS)}, but is {shown(privacy_unit)}."
         )
     if neighboring not in NEIGHBORING:
         raise PrivacyError(
-            Parameter("neighboring"),
-            f" must be one of {', '.join(NEIGHBORING)}, but is {shown(neighboring)}.",
+            f"`neighboring` must be one of {', '.join(NEIGHBORING)}, but is {shown(neighboring)}."
         )
 
 
@@ -151,22 +147,16 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     if not isinstance(unit_name, str) or not _NAME.fullmatch(unit_name):
         given = shown(unit_name) if isinstance(unit_name, str) else kind_of(unit_name)
         raise PrivacyError(
-            Parameter("unit_name"),
-            f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "
-            f"{given}. It stands in everything that is released.",
+            f"`unit_name` must say in one to three plain words, in small letters, what one unit is, such as patient, "
+            f"but is {given}. It stands in everything that is released."
         )
     if privacy_unit != "person":
         raise PrivacyError(
-            Parameter("unit_name"),
-            f" says what one person is, with all documents, but the unit here is the {privacy_unit}: the promise would "
-            "be misstated. Leave it out, or protect people: ",
-            Proposal("privacy_unit", "person"),
-            ".",
+            f"`unit_name` says what one person is, with all documents, but the unit here is the {privacy_unit}: the "
+            "promise would be misstated. Leave it out, or protect people: `privacy_unit='person'`."
         )
     if _OTHERS & set(re.split("[ -]", unit_name)):
-        raise PrivacyError(
-            Parameter("unit_name"), f" must say what one person is, but is {shown(unit_name)}."
-        )
+        raise PrivacyError(f"`unit_name` must say what one person is, but is {shown(unit_name)}.")
     return unit_name
 
 

@@ -23,7 +23,8 @@ import re
 import shutil
 import struct
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -114,7 +115,7 @@ SCHEMA = _NAME + "1"
 MODEL = "model.safetensors"
 #: Bounds in bytes, checked before anything is parsed; the same when writing, so that what is written can be read.
 LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
-_DIMENSIONS = {"topic_word": 2, "topic_weight": 1, "word_weight": 1, "topic_word_noise": 2}
+_ARRAYS = ("topic_word", "topic_weight", "word_weight", "topic_word_noise")
 _ENTRY = {"dtype", "shape", "data_offsets"}
 #: How much smaller the written epsilon may be than the one that the ledger proves now: rounding, or a
 #: correction of an accountant too small to matter.
@@ -173,7 +174,7 @@ def model_bytes(release: "Release", words: bytes) -> bytes:
             "(discreet.privacy.accounting.events.composed)."
         )
     check_ledger(release.ledger)
-    arrays = {name: getattr(release, name) for name in _DIMENSIONS if getattr(release, name) is not None}
+    arrays = {name: getattr(release, name) for name in _ARRAYS if getattr(release, name) is not None}
     if sum(array.nbytes for array in arrays.values()) > LARGEST_MODEL - LARGEST_HEADER:
         raise ReleaseError(
             f"the arrays would take more than {LARGEST_MODEL >> 30} GiB; use fewer topics or words."
@@ -199,9 +200,9 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> str:
             "give a folder that Release.save made."
         )
     _check_schema(_json(about["discreet"]).get("schema"))
-    if "topic_word" not in entries or not set(entries) <= set(_DIMENSIONS):
+    if "topic_word" not in entries or not set(entries) <= {*_ARRAYS}:
         raise ReleaseError(
-            f"{MODEL} must hold topic_word and no arrays but {', '.join(_DIMENSIONS)}; {_RESTORE}."
+            f"{MODEL} must hold topic_word and no arrays but {', '.join(_ARRAYS)}; {_RESTORE}."
         )
     expected, n_topics = 0, 0
     for name, entry in sorted(entries.items(), key=lambda item: item[0] != "topic_word"):
@@ -234,8 +235,11 @@ def build(
         raise ReleaseError(
             f"{VOCABULARY} is not the one that belongs to {MODEL}; restore both from one copy."
         )
-    ledger = _ledger(metadata.get("ledger"))
-    arrays = _arrays(raw)
+    try:
+        ledger = Ledger.from_json(metadata.get("ledger"))
+    except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
+    check_ledger(ledger)
     label = metadata.get("determinism")
     release = kind(
         vocabulary=words,
@@ -243,7 +247,7 @@ def build(
         configuration=settings_in(metadata.get("configuration")),
         reproducible=isinstance(label, str) and kind.REPRODUCIBLE in label,
         n_units_noisy=metadata.get("n_units_noisy"),
-        **arrays,
+        **_arrays(raw),
     )
     stated = metadata.get("guarantee")
     _check_guarantee(stated, release)
@@ -271,7 +275,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
 def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
     """Return a SHA-256 over what no other field accounts for: the arrays, the settings and the number of units."""
     digest = sha256()
-    for name in sorted(_DIMENSIONS):
+    for name in sorted(_ARRAYS):
         array = getattr(release, name)
         if array is not None:
             digest.update(f"{name} {array.shape}\n".encode())
@@ -356,15 +360,6 @@ def _check_schema(schema: Any) -> None:
     )
 
 
-def _ledger(value: Any) -> Ledger:
-    try:
-        ledger = Ledger.from_json(value)
-    except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
-    check_ledger(ledger)
-    return ledger
-
-
 def settings_in(value: Any) -> dict[str, Any]:
     """Return settings as they stand in a file."""
     if not isinstance(value, dict):
@@ -403,15 +398,7 @@ CARD = "README.md"
 
 
 def save(release: "Release", card: str, folder: Path) -> None:
-    """Write a release and its card to a new or empty folder, whole or not at all.
-
-    Raises
-    ------
-    ReleaseError
-        Where the folder holds something, or its parent does not exist. Nothing is written then.
-    OSError
-        Where the disk is full, or may not be written. Nothing is left behind then.
-    """
+    """Write a release and its card to a new or empty folder, whole or not at all; an error leaves nothing behind."""
     words = vocabulary_bytes(release.vocabulary)
     files = {
         MODEL: model_bytes(release, words),
@@ -443,13 +430,7 @@ def save(release: "Release", card: str, folder: Path) -> None:
 
 
 def load(folder: Path, kind: "type[Release]") -> "Release":
-    """Read a release, made anew as a ``kind``.
-
-    Raises
-    ------
-    ReleaseError
-        Where anything is missing, unknown, damaged or inconsistent.
-    """
+    """Read a release, made anew as a ``kind``; ``ReleaseError`` for what is missing, damaged or inconsistent."""
     if not is_there(folder):
         raise ReleaseError(
             f"expected a folder with a release, but {path_shown(folder)} does not exist; check the path."
@@ -460,17 +441,14 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
             "made. Files of shares and of a fit are read by PrevalenceRelease.load and FitRelease.load."
         )
     try:
-        with _open(folder / VOCABULARY) as file:
-            raw_words = _read(file, _size(file, LARGEST_VOCABULARY), VOCABULARY)
+        with _open(folder / VOCABULARY, LARGEST_VOCABULARY) as (file, size):
+            raw_words = _read(file, size, VOCABULARY)
         words = read_words(raw_words)
-        with _open(folder / MODEL) as file:
-            size = _size(file, LARGEST_MODEL)
+        with _open(folder / MODEL, LARGEST_MODEL) as (file, size):
             length = header_length(file.read(8), size)
-            n_data = size - 8 - length
-            header = read_header(_read(file, length, MODEL), n_data, len(words))
+            told = read_header(_read(file, length, MODEL), size - 8 - length, len(words))
             file.seek(0)
-            model = _read(file, size, MODEL)
-            return build(model, header, words, sha256(raw_words).hexdigest(), kind)
+            return build(_read(file, size, MODEL), told, words, sha256(raw_words).hexdigest(), kind)
     except OSError as error:
         raise ReleaseError(f"{path_shown(folder)} cannot be read: {error.strerror or error}.") from None
     except MemoryError:
@@ -496,22 +474,21 @@ def _move(inner: Path, folder: Path) -> None:
         raise ReleaseError(f"{folder} was filled by somebody else meanwhile; name another folder.") from None
 
 
-def _open(path: Path) -> BinaryIO:
-    """Open a plain file: no link out of the folder, nothing that blocks or never ends."""
+@contextmanager
+def _open(path: Path, limit: int) -> Generator[tuple[BinaryIO, int]]:
+    """Open a plain file, and tell its size: no link out of the folder, nothing that blocks or never ends."""
     try:
-        return open_plain(path)
+        file = open_plain(path)
     except OSError as error:
         reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise ReleaseError(
             f"{path_shown(path)} cannot be opened ({reason}); give a folder that Release.save made."
         ) from None
-
-
-def _size(file: BinaryIO, limit: int) -> int:
-    size = os.fstat(file.fileno()).st_size
-    if size > limit:
-        raise ReleaseError(f"{file.name} is larger than a release can be; restore it from a copy.")
-    return size
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise ReleaseError(f"{path} is larger than a release can be; {_RESTORE}.")
+        yield file, size
 
 
 def _read(file: BinaryIO, size: int, name: str) -> bytes:

@@ -30,7 +30,7 @@ from discreet._base.files import read_json, write_whole
 from discreet._base.lazy import later
 from discreet._base.validate import Rule, is_number, is_whole, kind_of, number, shown
 from discreet._version import __version__
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal, ReleaseError
+from discreet.errors import DiscreetError, ParameterError, PrivacyError, Proposal, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee, large_delta
 from discreet.release import details as written
@@ -249,10 +249,9 @@ def faults_of_topics(topics: Any, epsilon: Any, ledger: Ledger | None) -> list[D
         return []
     return [
         PrivacyError(
-            "the topics of ",
-            Parameter("release"),
-            " were fitted without privacy (epsilon = inf) and may be one unit's own words, so that nothing private can "
-            "be told of them: fit topics with an epsilon, or compare without privacy here, too: ",
+            "the topics of `release` were fitted without privacy (epsilon = inf) and may be one unit's own words, so "
+            "that nothing private can be told of them: fit topics with an epsilon, or compare without privacy here, "
+            "too: ",
             Proposal("epsilon", math.inf),
             ".",
         )
@@ -547,20 +546,11 @@ class FitRelease(NumbersRelease):
         told = 100 * (1 - self.perplexity_ratio)
         unfit = "" if self.may_leave else f" Not to be published: {self.determinism}."
         if low <= 0 <= high:
-            return (
-                "Within the noise the topics are no better than word frequencies alone "
-                f"({low:.1f} to {high:.1f} %).{unfit}"
-            )
-        better = "below" if told > 0 else "above"
-        if self.noise == 0:
-            return (
-                f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone, exactly.{unfit}"
-            )
-        edges = sorted((abs(low), abs(high)))
-        return (
-            f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
-            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence).{unfit}"
-        )
+            span = f"({low:.1f} to {high:.1f} %)"
+            return f"Within the noise the topics are no better than word frequencies alone {span}.{unfit}"
+        better, (least, most) = "below" if told > 0 else "above", sorted((abs(low), abs(high)))
+        span = f" ({least:.1f} to {most:.1f} % with 95 % confidence)" if self.noise else ", exactly"
+        return f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone{span}.{unfit}"
 
     @property
     def _size(self) -> float:

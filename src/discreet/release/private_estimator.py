@@ -43,10 +43,8 @@ from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import (
     DiscreetError,
     LargeDeltaWarning,
-    Parameter,
     ParameterError,
     PrivacyError,
-    Proposal,
     SeparateBudgetsWarning,
 )
 from discreet.privacy.accounting.totals import composed_epsilon
@@ -92,12 +90,9 @@ def faults_of_choices(
     if given is not None and given.identity != choices[0].ledger:
         return [
             PrivacyError(
-                "the words were chosen on another ",
-                Parameter("ledger"),
-                ", so that what they cost would be missing in this one: choose them on the same, "
-                "PrivateCountVectorizer(..., ledger=ledger), or leave ",
-                Proposal("ledger"),
-                " out, and this fit is booked where its words are.",
+                "the words were chosen on another `ledger`, so that what they cost would be missing in this one: "
+                "choose them on the same, PrivateCountVectorizer(..., ledger=ledger), or leave `ledger=` out, and this "
+                "fit is booked where its words are."
             )
         ]
     book = ledger_of_choices(X) if given is None else given
@@ -107,30 +102,23 @@ def faults_of_choices(
                 "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
                 "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
                 "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
-                "and pass it here, too: ",
-                Proposal("ledger"),
-                ".",
+                "and pass it here, too: `ledger=`."
             )
         ]
     if not all(book.holds(choice.booking, choice.entry) for choice in choices):
         return [
             PrivacyError(
-                "the ",
-                Parameter("ledger"),
-                " does not hold the choice of these words: it is an older state of the one that they were booked on, "
-                "and their cost would be missing. Put the newer file back, or choose words anew.",
+                "the `ledger` does not hold the choice of these words: it is an older state of the one that they were "
+                "booked on, and their cost would be missing. Put the newer file back, or choose words anew."
             )
         ]
     if given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
+        cure = "count with a public list of words the texts themselves, or take PrivateLDA"
         return [
             PrivacyError(
                 f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
-                f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: ",
-                *(
-                    ("take ", Proposal("privacy_unit", book.privacy_unit), ".")
-                    if book.privacy_unit in protects
-                    else ("count with a public list of words the texts themselves, or take PrivateLDA.",)
-                ),
+                f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: "
+                f"{f'take `privacy_unit={book.privacy_unit!r}`' if book.privacy_unit in protects else cure}."
             )
         ]
     return []
@@ -371,23 +359,19 @@ class PrivateEstimator(PlannedEstimator):
         faults: list[DiscreetError] = []
         if self.privacy_unit not in self._protects:
             units = " or ".join(f'"{unit}"' for unit in self._protects)
-            faults.append(
-                PrivacyError(
-                    Parameter("privacy_unit"), f" must be {units}, but is {shown(self.privacy_unit)}."
-                )
-            )
+            faults.append(PrivacyError(f"`privacy_unit` must be {units}, but is {shown(self.privacy_unit)}."))
         if self.ledger is None:
             return faults
         if not isinstance(self.ledger, Ledger):
-            said = f" must be a Ledger or None, but is {kind_of(self.ledger)}."
-            return [*faults, PrivacyError(Parameter("ledger"), said)]
+            return [
+                *faults,
+                PrivacyError(f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}."),
+            ]
         if (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
             faults.append(
                 PrivacyError(
-                    "the ",
-                    Parameter("ledger"),
-                    f" protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
-                    f"{self.privacy_unit} ({self.neighboring}); use one unit and relation for both.",
+                    f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would "
+                    f"protect {self.privacy_unit} ({self.neighboring}); use one unit and relation for both."
                 )
             )
         return faults
@@ -420,9 +404,8 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
     if privacy_unit == "person" and persons is not None and isinstance(X, Iterator):
         return [
             PrivacyError(
-                Parameter("persons"),
-                " cannot be compared with documents that come one after another before the cost is booked: pass the "
-                "documents as a list.",
+                "`persons` cannot be compared with documents that come one after another before the cost is booked: "
+                "pass the documents as a list."
             )
         ]
     if privacy_unit == "person" and known:
@@ -433,22 +416,21 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
             return [fault]
         return []
     if privacy_unit == "person":
-        advice = ('="person" needs to know the people; pass ', Proposal("persons"), " to fit.")
-        return [PrivacyError(Parameter("privacy_unit"), *advice)]
+        return [PrivacyError('`privacy_unit`="person" needs to know the people; pass `persons=` to fit.')]
     if privacy_unit == "document" and known:
         return [
             PrivacyError(
-                Parameter("privacy_unit"),
-                '="document" protects each document for itself, but ',
-                Parameter("persons"),
-                " say that one person may have written several, who would be protected less: take ",
-                Proposal("privacy_unit", "person"),
-                ", or leave the persons out (Corpus.without_persons()).",
+                '`privacy_unit`="document" protects each document for itself, but `persons` say that one person may '
+                "have written several, who would be protected less: take `privacy_unit='person'`, or leave the persons "
+                "out (Corpus.without_persons())."
             )
         ]
     if persons is not None:
-        advice = (f" have no effect where the unit is {privacy_unit}: leave ", Proposal("persons"), " out.")
-        return [ParameterError(Parameter("persons"), *advice)]
+        return [
+            ParameterError(
+                f"`persons` have no effect where the unit is {privacy_unit}: leave `persons=` out."
+            )
+        ]
     return []
 
 

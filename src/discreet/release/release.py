@@ -24,7 +24,7 @@ from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
 from discreet._base.validate import check, kind_of, optional, shown, whole
-from discreet.errors import CorpusError, Parameter, ParameterError, ReleaseError
+from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
@@ -319,8 +319,8 @@ class Release(Promised):
         """
         if word not in self.vocabulary:
             raise ParameterError(
-                Parameter("word"),
-                f" must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of them.",
+                f"`word` must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of "
+                "them."
             )
         weight = np.ones(len(self.topic_word)) if self.topic_weight is None else self.topic_weight
         topic_of_word = np.sqrt((weight[:, None] * self.topic_word).T)

@@ -20,31 +20,6 @@ from dp_accounting import dp_event as dp
 from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, PrivacyError
 
-__all__ = [
-    "PURE_DELTA",
-    "BoundedRangeDpEvent",
-    "Event",
-    "FailureDpEvent",
-    "Leaf",
-    "bounded_range",
-    "composed",
-    "discrete_laplace",
-    "failures_of",
-    "from_json",
-    "gaussian",
-    "in_words",
-    "laplace",
-    "leaves",
-    "non_private",
-    "poisson_sampled",
-    "pure",
-    "to_json",
-    "together",
-    "with_delta",
-    "with_noise",
-    "zcdp",
-]
-
 #: What the functions here make, and what ledgers and accountants take.
 Event: TypeAlias = dp.DpEvent
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet._base.validate import check, faults_of, number, refuse, whole
-from discreet.errors import Parameter, ParameterError, PrivacyError
+from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import (
     gaussian_noise_for,
     gdp_epsilon,
@@ -360,7 +360,7 @@ def explain_budget(
     mu, failure = _noise_of(epsilon, delta, events, neighboring)
     if failure and group_failure is None:
         raise ParameterError(
-            Parameter("group_failure"), " is needed where an event may fail: what it is for several units."
+            "`group_failure` is needed where an event may fail: what it is for several units."
         )
     fails = {size: 0.0 if group_failure is None else group_failure(size) for size in GROUP_SIZES}
     return BudgetExplanation(
@@ -386,7 +386,7 @@ def _noise_of(epsilon: float, delta: float, events: Sequence[Event] | None, neig
     noise = noise_of_events(events, neighboring)
     if noise is None or not noise.failure < delta or gdp_epsilon(noise.mu, delta - noise.failure) > epsilon:
         raise ParameterError(
-            Parameter("events"), " must be Gaussian noise and failures that the budget covers, but are not."
+            "`events` must be Gaussian noise and failures that the budget covers, but are not."
         )
     return noise
 

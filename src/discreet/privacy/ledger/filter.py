@@ -72,7 +72,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.errors import DiscreetError, PrivacyError, Proposal
+from discreet.errors import DiscreetError, PrivacyError
 from discreet.privacy.accounting.curves import NOTHING, Totals, sort_events
 from discreet.privacy.accounting.dominating import charge
 from discreet.privacy.accounting.totals import Cost, cost_of, within
@@ -235,9 +235,8 @@ def check_division(
     if privacy_unit != "document" or neighboring != "add_or_remove_one":
         raise PrivacyError(
             f"disjoint parts cost as one for documents that are added or removed, but this ledger protects "
-            f"{privacy_unit} ({neighboring}), of which one may be in several parts: their costs add up: leave ",
-            Proposal("division"),
-            " out.",
+            f"{privacy_unit} ({neighboring}), of which one may be in several parts: their costs add up: leave "
+            "`division=` out."
         )
     if not division or not parts or not all(parts) or len(set(parts)) != len(parts):
         raise PrivacyError("a division must have a name, and its parts distinct names, one or more.")
@@ -245,10 +244,7 @@ def check_division(
     if others:
         raise PrivacyError(
             f"this ledger is divided by the {others[0]} already, and a document has a part in both divisions: name "
-            "that one, or "
-            "leave ",
-            Proposal("division"),
-            " out, and the costs add up.",
+            "that one, or leave `division=` out, and the costs add up."
         )
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet._base.display import facts_html, frame, table_html
 from discreet._base.validate import number, shown
-from discreet.errors import BudgetExceeded, Parameter, ParameterError, PrivacyError
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
@@ -387,8 +387,8 @@ class Ledger(NeverCopied):
         """Raise ``PrivacyError`` where a name is given, and units are called otherwise here."""
         if check_unit_name(unit_name, self._privacy_unit) not in ("", self._unit_name):
             raise PrivacyError(
-                Parameter("unit_name"),
-                f" is {unit_name!r}, but the ledger calls a unit {self.called!r}; leave it out, or make a new ledger.",
+                f"`unit_name` is {unit_name!r}, but the ledger calls a unit {self.called!r}; leave it out, or make a "
+                "new ledger."
             )
 
     @property
