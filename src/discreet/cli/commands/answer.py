@@ -2,12 +2,12 @@
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.commands.perturb import (
-    document_names,
-    name_field,
+    give,
     nothing_written,
     read_documents,
     say_recorded,
@@ -15,7 +15,10 @@ from discreet.cli.commands.perturb import (
     say_unreachable,
 )
 from discreet.cli.options import Texts, all_but, check_output_file
-from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
+from discreet.errors import ParameterError, PrivacyError
+
+if TYPE_CHECKING:
+    from discreet.local.whole_document.questions import CodebookReport
 
 #: Exit code where this is no document's question: no file was written, and that is no fault.
 NOTHING_TO_SEND = 4
@@ -55,7 +58,6 @@ def answer(
     """
     from discreet.cli.display import console
     from discreet.local import PublishedQuestion, ReportMemo, write_reports
-    from discreet.local.whole_document.questions import CodebookReport
     from discreet.privacy import SecureStream
     from discreet.privacy.units import check_epsilon
 
@@ -76,28 +78,21 @@ def answer(
             "answer only if the writer agrees to lose more."
         )
     words = asked.question.vocabulary
-    field = name_field(documents, name, how)
-    corpus, cut = read_documents(documents, words, field, how)
-    names, counts = document_names(corpus, field), corpus.counts
-    if field is None and how.format_of(documents) == "lines" and documents.is_file() and len(names) == 1:
+    corpus, names, cut = read_documents(documents, words, name, how)
+    if names == [None] and documents.is_file() and how.format_of(documents) == "lines":
         names = [documents.name]
+    if None in names:
+        raise ParameterError(
+            "documents that answer need --name, a field that names each: else answers show which ones are alike."
+        )
     memo, stream = ReportMemo(memory, budget=budget), SecureStream()
-    reports, losses, spent, refusal = list[CodebookReport](), list[float](), list[str | None](), ""
-    for d, called in enumerate(names):
-        if called is None:
-            raise ParameterError(
-                "documents that answer need --name, a field that names each: else answers show which ones are alike."
-            )
-        own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
-        try:
-            report = memo.answer(asked.channel, asked.question, own, stream, shares=asked.shares, name=called)
-        except BudgetExceeded as fault:  # by an earlier report: the budget has room for a first one
-            refusal = str(fault)
-            spent.append(called)
-            continue
-        if report is not None:
-            reports.append(report)
-            losses.append(memo.loss_of(own, words, name=called))
+
+    def reply(own: Any, called: str | None) -> "tuple[CodebookReport | None, float]":
+        made = memo.answer(asked.channel, asked.question, own, stream, shares=asked.shares, name=str(called))
+        return made, 0.0 if made is None else memo.loss_of(own, words, name=called)
+
+    # A refusal is by an earlier report: the budget has room for a first one.
+    reports, losses, spent, refusal = give(reply, corpus, names)
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
     say_unreachable(cut, words, say)

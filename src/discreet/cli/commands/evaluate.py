@@ -3,6 +3,7 @@
 Without ``--epsilon`` every figure is an exact statistic of them; with it there is one, with noise, that may leave.
 """
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +90,7 @@ def evaluate(
     if epsilon is not None:
         _measure_privately(release, held_out, (epsilon, delta, ledger), out, json_, say)
         return
-    answer = _measure(release, held_out)
-    if word_vectors is not None:
-        answer["public_alone"] = _public_alone(release, held_out, word_vectors)
-    if public is not None:
-        answer["reference"] = _coherence(release, public, str(reference))
-    if held_out.labels is not None:
-        answer["labels"] = _labels(release, held_out)
+    answer = _measure(release, held_out, word_vectors, public, str(reference))
     if json_:
         print_json(answer)
     else:
@@ -204,75 +199,61 @@ def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpu
     return matched, sizes
 
 
-def _measure(release: "Release", documents: "Corpus") -> dict[str, Any]:
-    from discreet.evaluate import completion_perplexity, diversity, transductive_perplexity, unigram
-
-    matched, sizes = _matched(release, documents, "--corpus")
-    prior = _prior(release)
-    common: dict[str, Any] = {"doc_topic_prior": prior, "n_jobs": -1}
-    lone: dict[str, Any] = {"random_state": _HALVES, "n_jobs": -1}
-    answer: dict[str, Any] = {
-        "guarantee": release.guarantee,
-        "topics": len(release.topic_word),
-        "corpus": sizes,
-        "completion_perplexity": completion_perplexity(
-            release.topic_word, matched, random_state=_HALVES, **common
-        ),
-    }
-    if release.topic_weight is not None:
-        one_topic = (release.topic_weight @ release.topic_word)[None]
-        answer["unigram_of_release"] = completion_perplexity(one_topic, matched, **lone)
-    answer["unigram_of_corpus"] = completion_perplexity(unigram(matched), matched, **lone)
-    answer["transductive_perplexity"] = transductive_perplexity(release.topic_word, matched, **common)
-    answer["diversity"] = diversity(release.topic_word)
-    return answer
-
-
-def _public_alone(release: "Release", documents: "Corpus", vectors: Path) -> dict[str, Any]:
-    """Measure what the vectors and the release's word frequencies give without its topics."""
-    from discreet.evaluate import completion_perplexity, public_topics
-
-    if release.word_weight is None:
-        raise ReleaseError(
-            "this release does not say how frequent words are, so --word-vectors have no line here."
-        )
-    topics = public_topics(vectors, release.vocabulary, len(release.topic_word), release.word_weight)
-    matched, _ = _matched(release, documents, "--corpus")
-    perplexity = completion_perplexity(
-        topics, matched, doc_topic_prior=_prior(release), random_state=_HALVES, n_jobs=-1
+def _measure(
+    release: "Release", documents: "Corpus", vectors: Path | None, public: "Corpus | None", name: str
+) -> dict[str, Any]:
+    """Return all figures: exact statistics of the documents, and of the reference where there is one."""
+    from discreet.evaluate import (
+        classification_report,
+        coherence_npmi,
+        coherence_umass,
+        completion_perplexity,
+        diversity,
+        public_topics,
+        transductive_perplexity,
+        unigram,
     )
-    return {"completion_perplexity": perplexity, "word_vectors": vectors.name}
 
-
-def _prior(release: "Release") -> float:
+    topics, weight = release.topic_word, release.topic_weight
     value = release.configuration.get("doc_topic_prior", 0.1)
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.1
+    inferred: dict[str, Any] = {"n_jobs": -1}
+    inferred["doc_topic_prior"] = float(value) if isinstance(value, int | float) and value > 0 else 0.1
+    matched, sizes = _matched(release, documents, "--corpus")
 
+    def perplexity(of: Any, **how: Any) -> float:
+        return completion_perplexity(of, matched, **({"random_state": _HALVES, "n_jobs": -1} | how))
 
-def _coherence(release: "Release", public: "Corpus", name: str) -> dict[str, Any]:
-    from discreet.evaluate import coherence_npmi, coherence_umass
-
-    matched, sizes = _matched(release, public, "--reference")
-    return {
-        "name": name,
-        **sizes,
-        "top": _TOP,
-        "coherence_npmi": coherence_npmi(release.topic_word, matched, top=_TOP),
-        "coherence_umass": coherence_umass(release.topic_word, matched, top=_TOP),
-    }
-
-
-def _labels(release: "Release", documents: "Corpus") -> dict[str, Any]:
-    import dataclasses
-
-    from discreet.evaluate import classification_report
-
-    train, test = documents.restrict(release.vocabulary).split(0.5, random_state=_HALVES)
-    assert train.labels is not None
-    assert test.labels is not None
-    how: dict[str, Any] = {"doc_topic_prior": _prior(release), "n_jobs": -1}
-    report = classification_report(release.topic_word, train, train.labels, test, test.labels, **how)
-    return {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
+    answer: dict[str, Any] = {"guarantee": release.guarantee, "topics": len(topics), "corpus": sizes}
+    answer["completion_perplexity"] = perplexity(topics, **inferred)
+    if weight is not None:
+        answer["unigram_of_release"] = perplexity((weight @ topics)[None])
+    answer["unigram_of_corpus"] = perplexity(unigram(matched))
+    answer["transductive_perplexity"] = transductive_perplexity(topics, matched, **inferred)
+    answer["diversity"] = diversity(topics)
+    if vectors is not None:  # what they and the release's word frequencies give without its topics
+        if release.word_weight is None:
+            raise ReleaseError(
+                "this release does not say how frequent words are, so --word-vectors have no line here."
+            )
+        alone = public_topics(vectors, release.vocabulary, len(topics), release.word_weight)
+        figure = perplexity(alone, **inferred)
+        answer["public_alone"] = {"completion_perplexity": figure, "word_vectors": vectors.name}
+    if public is not None:
+        counted, sizes = _matched(release, public, "--reference")
+        answer["reference"] = {
+            "name": name,
+            **sizes,
+            "top": _TOP,
+            "coherence_npmi": coherence_npmi(topics, counted, top=_TOP),
+            "coherence_umass": coherence_umass(topics, counted, top=_TOP),
+        }
+    if matched.labels is not None:
+        train, test = matched.split(0.5, random_state=_HALVES)
+        assert train.labels is not None
+        assert test.labels is not None
+        report = classification_report(topics, train, train.labels, test, test.labels, **inferred)
+        answer["labels"] = {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
+    return answer
 
 
 #: What the table says of each figure: of one that belongs to a part of the answer, with what stands there.

@@ -2,10 +2,10 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.cli.options import CountOrNone, Texts, all_but, check_output_file
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from discreet.corpus import Corpus
-    from discreet.local import BitChannel
+    from discreet.local import BitChannel, Report
 
+Made = TypeVar("Made")
 #: Of documents that have spent their budgets, to be named; and how long a name may be.
 _NAMED, _LONGEST_NAME = 10, 60
 #: Of words that cannot be found, to be named.
@@ -76,44 +77,37 @@ def perturb(
     """
     from discreet.cli.display import SEEDED, console
     from discreet.corpus import load_vocabulary
-    from discreet.local import Report, ReportMemo, write_reports
+    from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
     apart = {"--memory": memory, "DOCUMENTS": documents, "--vocabulary": vocabulary}
     check_output_file(out, apart=apart)
     known = load_vocabulary(vocabulary)
-    field = name_field(documents, name, how)
-    corpus, cut = read_documents(documents, known, field, how)
-    names = document_names(corpus, field)
+    corpus, names, cut = read_documents(documents, known, name, how)
     channel = make_channel(epsilon, per, words, len(known))
+    promise = channel.guarantees(len(known))
     if name is not None and memory is None:
         raise ParameterError("--name tells documents apart for --memory; give a file for it.")
     if budget is not None and memory is None:
         raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
     memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
-    if memory is not None and field is None and corpus.n_documents > 1:
+    if memory is not None and len(names) > 1 and None in names:
         raise ParameterError(
-            f"--memory and {corpus.n_documents} documents need --name: without names, documents with the same words "
+            f"--memory and {len(names)} documents need --name: without names, documents with the same words "
             "share one report, and show whoever collects that they are alike. Or keep a memory for each document."
         )
-    counts = corpus.counts
-    reports, losses, spent, refusal = list[Report](), list[float](), list[str | None](), ""
-    for d, called in enumerate(names):
-        own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
-        try:
-            reports.append(
-                (memo if memory else ReportMemo()).report(channel, own, known, stream, name=called)
-            )
-            losses += [memo.loss_of(own, known, name=called)] if memory else []
-        except BudgetExceeded as fault:
-            refusal = str(fault)
-            loss = channel.guarantees(len(known)).whole_report
-            if budget is not None and budget < loss:
-                raise ParameterError(
-                    f"--budget {budget:g} is below the {loss:.4g} that one report loses: no document could give it. "
-                    "Report only if the writer agrees to a larger one."
-                ) from None
-            spent.append(called)
+
+    def report(own: Any, called: str | None) -> tuple["Report", float]:
+        if memory is None:
+            return ReportMemo().report(channel, own, known, stream, name=called), 0.0
+        return memo.report(channel, own, known, stream, name=called), memo.loss_of(own, known, name=called)
+
+    reports, losses, spent, refusal = give(report, corpus, names)
+    if spent and budget is not None and budget < promise.whole_report:
+        raise ParameterError(
+            f"--budget {budget:g} is below the {promise.whole_report:.4g} that one report loses: no document could "
+            "give it. Report only if the writer agrees to a larger one."
+        )
     say, always = console(quiet=quiet), console()
     say_spent(spent, "report", always)
     if not reports:
@@ -121,9 +115,9 @@ def perturb(
     memo.save()  # before anything may be sent
     write_reports(out, reports)
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
-    say.print(channel.guarantees(len(known)).in_words(), markup=False)
+    say.print(promise.in_words(), markup=False)
     if memory is not None:
-        say_recorded(memory, losses, channel.guarantees(len(known)).whole_report, "report", say, always)
+        say_recorded(memory, losses, promise.whole_report, "report", say, always)
     say_unreachable(cut, known, say, runs=False)
     if len(reports) > 1:
         always.print("Losses are per report: for whoever writes several documents, they add up.")
@@ -133,22 +127,54 @@ def perturb(
 
 def read_documents(
     documents: Path, known: Sequence[str], name: str | None, how: Texts
-) -> "tuple[Corpus, Any]":
-    """Return the documents, counted by public words, and how their texts were cut (None: they are no texts).
+) -> "tuple[Corpus, list[str | None], Any]":
+    """Return the documents, counted by public words, what each is called, and how texts were cut (None: no texts).
 
-    A missing text is an empty document: whether one is answered for must not depend on what it says.
+    A missing text is an empty document: whether one is answered for must not depend on what it says. In a folder of
+    texts each file has a name, its path. Ways to write a letter with a mark are one (NFC), as in the memory.
     """
     from discreet.corpus import read_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     file_format = how.format_of(documents)
+    field = "file" if name is None and file_format == "txt" else name
     options = how.options(file_format, stop_words=None)
     is_text = file_format in TEXT_FORMATS
-    named = {} if name is None else {"label": name}
+    named = {} if field is None else {"label": field}
     corpus = read_corpus(documents, file_format, vocabulary=known, keep_empty=is_text, **named, **options)
-    if corpus.n_documents == 0:
+    many, cut = corpus.n_documents, options.get("tokenizer") if is_text else None
+    if many == 0:
         raise CorpusError(f"{documents} holds no document.")
-    return corpus, options["tokenizer"] if is_text else None
+    if field is None:
+        return corpus, [None] * many, cut
+    labels = [] if corpus.labels is None else corpus.labels
+    names = [unicodedata.normalize("NFC", str(label)) for label in labels]
+    if not all(names) or len(set(names)) != many:
+        raise CorpusError(
+            f'the field "{field}" must give each of {many} documents a name of its own; it has '
+            f"{len(set(names) - {''})} different. Give another field."
+        )
+    return corpus, list[str | None](names), cut
+
+
+def give(
+    make: "Callable[[Any, str | None], tuple[Made | None, float]]",
+    corpus: "Corpus",
+    names: Sequence[str | None],
+) -> "tuple[list[Made], list[float], list[str | None], str]":
+    """Return what the documents give, what each has lost, those whose budgets were spent, and the last refusal."""
+    given, losses, spent, refusal = list[Any](), list[float](), list[str | None](), ""
+    counts = corpus.counts
+    for d, called in enumerate(names):
+        try:
+            made, loss = make(counts.indices[counts.indptr[d] : counts.indptr[d + 1]], called)
+        except BudgetExceeded as fault:
+            refusal = str(fault)
+            spent.append(called)
+        else:
+            given += [] if made is None else [made]
+            losses += [] if made is None else [loss]
+    return given, losses, spent, refusal
 
 
 def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None:
@@ -222,28 +248,6 @@ def say_unreachable(
         f"this:{shown} {how}",
         markup=False,
     )
-
-
-def name_field(documents: Path, name: str | None, how: Texts) -> str | None:
-    """Return the field of the documents' names: in a folder of texts each file has one, its path."""
-    return "file" if name is None and how.format_of(documents) == "txt" else name
-
-
-def document_names(corpus: "Corpus", field: str | None) -> list[str | None]:
-    """Return what the documents are called, each otherwise; None where they have no names.
-
-    Ways to write a letter with a mark are one (NFC), as in the memory.
-    """
-    if field is None:
-        return [None] * corpus.n_documents
-    labels = [] if corpus.labels is None else corpus.labels
-    names = [unicodedata.normalize("NFC", str(label)) for label in labels]
-    if not all(names) or len(set(names)) != corpus.n_documents:
-        raise CorpusError(
-            f'the field "{field}" must give each of {corpus.n_documents} documents a name of its own; it has '
-            f"{len(set(names) - {''})} different. Give another field."
-        )
-    return list[str | None](names)
 
 
 def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "BitChannel":
