@@ -7,6 +7,8 @@ import secrets
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -92,8 +94,17 @@ def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
 
 
 @contextmanager
-def engine_for(workers: str | None, tls: Path | None, *, sharded: bool) -> Generator["Engine | None"]:
-    """Give an engine, and close what was opened for it; None where threads of this process do.
+def engine_for(
+    workers: str | None,
+    tls: Path | None,
+    *,
+    sharded: bool,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> Generator["Engine | None"]:
+    """Give who goes through the shards, by default threads of this process, and close what was opened for it.
+
+    ``callback`` is told how far a pass is. None where there are no shards.
 
     Raises
     ------
@@ -103,11 +114,13 @@ def engine_for(workers: str | None, tls: Path | None, *, sharded: bool) -> Gener
     EngineError
         Where Dask is not installed, or the scheduler does not answer.
     """
+    from discreet.engines import DaskEngine, ProcessEngine
+
     number = int(workers) if workers is not None and workers.isascii() and workers.isdigit() else None
     if tls is not None and (workers is None or number is not None):
         raise ParameterError("--tls is for a cluster; name its scheduler: --workers tls://host:port.")
     if workers is None:
-        yield None
+        yield ProcessEngine(threads, callback=callback) if sharded else None
         return
     if number == 0:
         raise ParameterError("--workers must be at least 1, or the address of a scheduler.")
@@ -116,37 +129,24 @@ def engine_for(workers: str | None, tls: Path | None, *, sharded: bool) -> Gener
             "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "
             "that folder."
         )
-    distributed = _distributed()
-    if number is not None:
-        how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-        with ExitStack() as opened:
-            yield _engine(
-                _start(distributed, opened, n_workers=number, threads_per_worker=1, memory_limit=0, **how)
-            )
-        return
-    with _connect(distributed, workers, tls) as client:
-        yield _engine(client)
-
-
-def show_shards(
-    engine: "Engine | None", threads: int | None, callback: Callback, *, sharded: bool
-) -> "Engine | None":
-    """Return who goes through the shards, threads of this process by default, and have it tell how far a pass is."""
-    from discreet.engines import DaskEngine, ProcessEngine
-
-    if isinstance(engine, DaskEngine):
-        engine.callback = callback
-    return ProcessEngine(threads, callback=callback) if engine is None and sharded else engine
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        distributed = None
-    if distributed is None:
+    if find_spec("distributed") is None:
         raise EngineError("--workers need Dask: pip install 'discreet[scale]'.")
-    return distributed
+    distributed: Any = import_module("distributed")
+    with ExitStack() as opened:
+        if number is None:
+            client = opened.enter_context(_connect(distributed, workers, tls))
+        else:
+            how: dict[str, Any] = {
+                "host": "127.0.0.1",
+                "dashboard_address": "127.0.0.1:0",
+                "silence_logs": 50,
+            }
+            client = _start(
+                distributed, opened, n_workers=number, threads_per_worker=1, memory_limit=0, **how
+            )
+        engine = DaskEngine(client)
+        engine.callback = callback
+        yield engine
 
 
 def _start(distributed: Any, opened: ExitStack, **how: Any) -> Any:
@@ -187,12 +187,6 @@ def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
     raise EngineError(
         f"the scheduler at {scheduler} does not answer ({fault}); is it running, and does it use TLS?"
     )
-
-
-def _engine(client: Any) -> "Engine":
-    from discreet.engines import DaskEngine
-
-    return DaskEngine(client)
 
 
 # Ledgers in files, and small releases

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.files import (
-    check_release_file,
-    declare_public,
-    engine_for,
-    load,
-    open_ledger,
-    open_shards,
-    save_with_card,
-    say_skipped,
-    show_shards,
-)
+from discreet.cli import files
 from discreet.cli.options import (
     PRIVATE,
     Count,
@@ -98,9 +88,11 @@ def _fit(
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
+    from discreet.cli.commands.perturb import say_unreachable
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vector_file
+    from discreet.privacy.units import check_unit_name
     from discreet.release.private_estimator import ledger_of_choices
 
     if stop_words is not None:
@@ -131,7 +123,7 @@ def _fit(
     if by is not None and shares is not None:
         if not 0 < by_share < 1:
             raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
-        check_release_file(shares, option="--shares")
+        files.check_release_file(shares, option="--shares")
         unit = "document" if person is None else "person"
         promise: dict[str, Any] = {"epsilon": by_share * epsilon, "delta": delta, "privacy_unit": unit}
         prevalence = where.shares_of(None, **promise, random_state=seed, n_jobs=given["n_jobs"])
@@ -154,23 +146,44 @@ def _fit(
         "label": None if by is None or known == "shards" else fields[0],
         "vocabulary": vocabulary,
     }
-    read: Any = open_shards if known == "shards" else load
+    read: Any = files.open_shards if known == "shards" else files.load
     documents, beside = read(corpus, known, **options)
     documents = documents.without_persons() if each_document else documents
     if vocabulary_is_public:
-        documents = declare_public(documents, "fit", listed=vocabulary is not None)
+        documents = files.declare_public(documents, "fit", listed=vocabulary is not None)
     if documents.word_origin.kind == "numbered":  # budget would be spent on a choice of column numbers
         raise CorpusError(
             "these are counts without words; name the list of words, one per line: --vocabulary."
         )
     given["privacy_unit"] = "document" if documents.persons is None else "person"
-    _say_what_comes(
-        documents, beside, given, person, unit_name, vocabulary, options.get("tokenizer"), how, say
-    )
+    # Whom the run protects, by which words, before it does anything.
+    sharded, cut = isinstance(documents, ShardedCorpus), options.get("tokenizer")
+    if not sharded:
+        files.say_skipped(documents, say)
+    if vocabulary is not None:
+        say_unreachable(cut, documents.vocabulary, say, public=documents.word_origin.is_public)
+    for file in beside:
+        say.print(f"used {file}", markup=False)
+    check_unit_name(unit_name, given["privacy_unit"])
+    say.print(_promise(given, () if sharded else documents.fields, person, unit_name), markup=False)
+    say.print(_words(documents, vocabulary, given), markup=False)
+    if cut is not None and cut.stop_word_lists:
+        usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
+        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
     labels = labels_of(documents, fields, corpus, known, options) if by is not None else None
     if prevalence is not None:  # before the file of a ledger is made
         check_labels(prevalence, documents, labels)
-    book = _open_ledger(ledger, epsilon, delta, given["privacy_unit"], budget, unit_name)
+    if ledger is None and budget is not None:
+        raise ParameterError(
+            f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+        )
+    book, total = None, epsilon if budget is None else budget
+    if ledger is not None:
+        book = files.open_ledger(ledger, total, delta, given["privacy_unit"], unit_name)
+    if book is not None and budget is not None and book.epsilon != budget:
+        raise ParameterError(
+            f"--budget is {budget:g}, but the ledger {ledger} was made with {book.epsilon:g}; leave --budget out."
+        )
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     asks = not (checks or yes or quiet) and sys.stdin.isatty() and sys.stderr.isatty()
     if checks or asks:
@@ -189,23 +202,24 @@ def _fit(
         say.print(
             "Compiling for this machine, once; that takes up to a minute. `discreet warmup` does it beforehand."
         )
-    sharded = isinstance(documents, ShardedCorpus)
-    with engine_for(workers, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
-        going = show_shards(engine, given["n_jobs"], callback, sharded=sharded)
+    with (
+        progress(quiet=quiet) as callback,
+        files.engine_for(workers, tls, sharded=sharded, threads=given["n_jobs"], callback=callback) as engine,
+    ):
         if prevalence is not None:
-            prevalence.set_params(engine=going)
+            prevalence.set_params(engine=engine)
             given |= {"prevalence": prevalence, "by": labels}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpusWarning)  # exact, so for a terminal, where it was said
             release = fit_topics(
-                documents, ledger=book, engine=going, callback=callback, unit_name=unit_name, **given
+                documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given
             )
     _say_what_came(release, say, chosen=not documents.word_origin.is_public)
     date = today() if seed is None else None  # a seeded run gives the same bytes on any day
     hand_over(with_details(release, about, date), out, report, say)
     if prevalence is not None and shares is not None:
         made = with_details(prevalence.release_, about, date)
-        written = save_with_card(made, shares)
+        written = files.save_with_card(made, shares)
         show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
@@ -258,37 +272,6 @@ def _question(epsilon: float, book: "Ledger | None") -> str:
     if book is None:
         return f"Spend epsilon {epsilon:g}? No --ledger remembers it."
     return f"Spend epsilon {epsilon:g} of {book.remaining().epsilon:.4g} that {book.path} has left?"
-
-
-def _say_what_comes(
-    documents: Any,
-    beside: list[Path],
-    settings: dict[str, Any],
-    person: str | None,
-    unit_name: str | None,
-    vocabulary: Path | None,
-    cut: Any,
-    how: Table,
-    say: Any,
-) -> None:
-    """Say whom the run protects, by which words, before it does anything."""
-    from discreet.cli.commands.perturb import say_unreachable
-    from discreet.corpus import Corpus
-    from discreet.privacy.units import check_unit_name
-
-    read = documents if isinstance(documents, Corpus) else None
-    if read is not None:
-        say_skipped(read, say)
-    if vocabulary is not None:
-        say_unreachable(cut, documents.vocabulary, say, public=documents.word_origin.is_public)
-    for file in beside:
-        say.print(f"used {file}", markup=False)
-    check_unit_name(unit_name, settings["privacy_unit"])
-    say.print(_promise(settings, () if read is None else read.fields, person, unit_name), markup=False)
-    say.print(_words(documents, vocabulary, settings), markup=False)
-    if cut is not None and cut.stop_word_lists:
-        usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
-        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
 
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
@@ -345,33 +328,6 @@ def _words(documents: "discreet.corpus.Corpus", vocabulary: Path | None, setting
     )
     said = f"Words: chosen privately from {source}, with {settings.get('vocabulary_share', 0.25):g} of epsilon{flag}."
     return f"{said} Where they are fewer than two a topic, it stops there; see `discreet check`."
-
-
-def _open_ledger(
-    path: Path | None,
-    epsilon: float,
-    delta: float,
-    privacy_unit: str,
-    budget: float | None,
-    unit_name: str | None,
-) -> "Ledger | None":
-    """Return the ledger kept in a file, or None for one that lasts as long as this run.
-
-    A new file gets ``budget`` as its epsilon, or that of this run; one that exists keeps its own.
-    """
-    if path is None:
-        if budget is not None:
-            raise ParameterError(
-                f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
-            )
-        return None
-    total = epsilon if budget is None else budget
-    ledger = open_ledger(path, total, delta, privacy_unit, unit_name)
-    if budget is not None and ledger.epsilon != budget:
-        raise ParameterError(
-            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
-        )
-    return ledger
 
 
 def _compiled_before() -> bool:

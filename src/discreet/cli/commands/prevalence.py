@@ -3,15 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.files import (
-    check_release_file,
-    engine_for,
-    ledger_for,
-    name_of_unit,
-    open_ledger,
-    save_with_card,
-    show_shards,
-)
+from discreet.cli import files
 from discreet.cli.options import PRIVATE, OfRelease, named_values, today, with_details
 from discreet.cli.shares import InGroups, check_field, cost_of_topics, labels_of, show_shares, write_table
 from discreet.errors import ParameterError
@@ -59,11 +51,10 @@ def prevalence(
     """
     from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
     from discreet.cli.display import console, print_guarantee, progress
-    from discreet.cli.files import open_shards, say_skipped
     from discreet.corpus import read_corpus
     from discreet.release import Release
 
-    check_release_file(out)
+    files.check_release_file(out)
     others = named_values(set_, _OTHERS, "--set")
     known = how.format_of(corpus)
     fields = ("",) if by is None else where.fields_of(by)
@@ -74,11 +65,11 @@ def prevalence(
     release = read_topics(model) if model.is_file() else Release.load(model)
     options = how.options(known, stop_words=None, release=release)
     options |= {} if person is None else {"person": person}
-    documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
+    documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
-    called = name_of_unit(unit, release)
-    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, called)
+    called = files.name_of_unit(unit, release)
+    book = None if ledger is None else files.open_ledger(ledger, epsilon, delta, unit, called)
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
     shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
     say = console(quiet=quiet)
@@ -86,8 +77,8 @@ def prevalence(
     named = called if book is None else book.unit_name
     say.print(_promise(release, source if owned else None, named), markup=False)
     with (
-        engine_for(workers, tls, sharded=known == "shards") as engine,
         progress(quiet=quiet) as callback,
+        files.engine_for(workers, tls, sharded=known == "shards", threads=-1, callback=callback) as engine,
     ):
         if documents is None:
             documents = read_corpus(
@@ -98,11 +89,10 @@ def prevalence(
                 callback=callback,
                 **options,
             )
-            say_skipped(documents, say)
-        going = show_shards(engine, -1, callback, sharded=known == "shards")
+            files.say_skipped(documents, say)
         if book is None:
-            book = ledger_for(None, documents, epsilon, delta, unit, called)
-        shares.set_params(callback=callback, engine=going, ledger=book)
+            book = files.ledger_for(None, documents, epsilon, delta, unit, called)
+        shares.set_params(callback=callback, engine=engine, ledger=book)
         if by is None:
             labels = labels_of_all(documents)
             points = error_in_points(documents.n_units, len(release.topic_word), epsilon, delta)
@@ -116,7 +106,7 @@ def prevalence(
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = with_details(shares.release_, about, today() if seed is None else None)
-    written = save_with_card(made, out)
+    written = files.save_with_card(made, out)
     if report is not None:
         made.to_html(report)
         written.append(report)

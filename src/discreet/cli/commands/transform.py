@@ -51,7 +51,7 @@ def transform(
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": id_}
     say = console(quiet=quiet)
-    with engine_for(workers, tls, sharded=known == "shards") as engine:
+    with engine_for(workers, tls, sharded=known == "shards", threads=-1) as engine:
         if known == "shards":
             shards, _ = open_shards(corpus, known, **options)
             written = write_shares(release.transform_shards(shards, n_jobs=-1, engine=engine), out)
