@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from discreet._base.progress import Callback, Rates
 from discreet.cli.files import written
@@ -32,13 +33,13 @@ _UNFIT = "Do not publish this: "
 
 
 def console(*, quiet: bool = False) -> Console:
-    """Return a console on standard error, so that standard output stays clean for results."""
-    return whole_words(Console(stderr=True, quiet=quiet, highlight=False))
+    """Return a console on standard error, so that standard output stays clean; text is shown as it is."""
+    return whole_words(Console(stderr=True, quiet=quiet, highlight=False, markup=False))
 
 
 def console_of_results() -> Console:
     """Return a console on standard output, where results go."""
-    return whole_words(Console(highlight=False))
+    return whole_words(Console(highlight=False, markup=False))
 
 
 def print_json(answer: Any) -> None:
@@ -85,7 +86,7 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
             now, before = (stage, done, total), last
             last = now
             if done == total and now != before:  # a reader may say twice that it is done
-                lines.print(f"{stage} {done}/{total}{rate}", markup=False)
+                lines.print(f"{stage} {done}/{total}{rate}")
 
         yield say
 
@@ -98,8 +99,8 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
     print_guarantee(release, say)
     if report is not None:
         release.to_html(report)
-    say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
-    say.print(_what_next(release, out), markup=False)
+    say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""))
+    say.print(_what_next(release, out))
 
 
 def _what_next(release: Release, out: Path) -> str:
@@ -116,7 +117,7 @@ def _what_next(release: Release, out: Path) -> str:
 
 def print_guarantee(release: Release | NumbersRelease, say: Console) -> None:
     """Print what is promised, and who is quiet that it is not for release: else the promise says so."""
-    say.print(release.guarantee, markup=False)
+    say.print(release.guarantee)
     if say.quiet and not release.may_leave:
         console().print(
             SEEDED if release.determinism == release.REPRODUCIBLE else _UNFIT + release.determinism
@@ -132,7 +133,7 @@ def print_table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[st
             name.lstrip(">"), justify="right" if right else "left", no_wrap=right, overflow="fold"
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(Text, row))
     out.print(table)
 
 
@@ -160,10 +161,10 @@ def print_topics(
         before = [f"{one}: " for one in share] if narrow else []
         called = "(mostly noise) " if noisy[topic] else "" if name is None else f"{shown(name)}: "
         told = "".join([*before, called, apart.join(map(shown, words[topic]))])
-        table.add_row(str(topic + 1), *(share if not narrow else ()), escape(told))
+        table.add_row(str(topic + 1), *(share if not narrow else ()), Text(told))
     out.print(table)
     if told := noise_told(release):
-        out.print(f"{told}: fewer topics, more epsilon or more texts would help.", markup=False)
+        out.print(f"{told}: fewer topics, more epsilon or more texts would help.")
 
 
 def print_comparison(found: "Comparison", out: Console) -> None:
@@ -182,13 +183,10 @@ def print_comparison(found: "Comparison", out: Console) -> None:
     print_table(out, (">first", ">second", ">before", ">after", ">clear", "topic"), rows)
     out.print()
     for sentence in found.in_words():
-        out.print(sentence, markup=False)
+        out.print(sentence)
     for topics, names, which in ((found.vanished, of_a, "first"), (found.appeared, of_b, "second")):
         for topic in topics:
-            out.print(
-                f"Only in the {which} (two fits of one text can differ like that, too): {names[topic]}",
-                markup=False,
-            )
+            out.print(f"Only in the {which} (two fits of one text can differ like that, too): {names[topic]}")
     noisy = len(found.noise_in_a), len(found.noise_in_b)
     if any(noisy):
         out.print(f"Left out as mostly noise: {noisy[0]} topics of the first, {noisy[1]} of the second.")

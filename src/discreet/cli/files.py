@@ -31,15 +31,9 @@ _HERE = ("127.0.0.1", "::1", "localhost")
 
 
 def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
-    """Read a corpus, with the files beside it that ``write_corpus`` would write.
+    """Read a corpus with the files beside it that ``write_corpus`` would write; return it and those that were found.
 
     Words are public only where a file beside them says by whom that was said, and is about the same words.
-
-    Returns
-    -------
-    corpus : Corpus
-    beside : list of pathlib.Path
-        The files found beside it.
     """
     from discreet.corpus import load_vocabulary, read_corpus
     from discreet.corpus.read import read_word_origin, side_file
@@ -73,10 +67,10 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
 def say_skipped(corpus: "Corpus", say: Any) -> None:
     """Say what the reader found by itself, and how many documents were left out."""
     for note in corpus.notes:
-        say.print(note, markup=False)
+        say.print(note)
     if corpus.n_skipped:
         many, nobody = "" if corpus.n_skipped == 1 else "s", "" if corpus.persons is None else " or person"
-        say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}", markup=False)
+        say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}")
 
 
 def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
@@ -281,18 +275,9 @@ def check_release_file(path: Path, *, option: str = "--out") -> None:
 
 
 def written(save: Callable[[Path], None], place: Path) -> Path:
-    """Write what was paid for where it was asked for, or else beside it, here, or among temporary files; say so.
+    """Write what was paid for where it was asked for, or else beside it, here, or among temporary files; say where.
 
-    Parameters
-    ----------
-    save : callable
-        Writes to the path that it is given, whole or not at all.
-    place : Path
-
-    Returns
-    -------
-    Path
-        Where it is.
+    ``save`` writes to the path that it is given, whole or not at all.
     """
     try:
         save(place)

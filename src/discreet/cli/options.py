@@ -250,16 +250,7 @@ def _check_room(folder: Path, what: str) -> None:
 
 
 def named_values(given: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, Any]:
-    """Return what NAME=VALUE options say; a number, a truth value or a pair is written as in Python.
-
-    Parameters
-    ----------
-    given : sequence of str, optional
-    names : sequence of str
-        What may be named.
-    option : str
-        For errors.
-    """
+    """Return what NAME=VALUE options say; a number, a truth value or a pair is written as in Python."""
     values: dict[str, Any] = {}
     for one in given or ():
         written, equals, value = one.partition("=")
@@ -344,14 +335,7 @@ class Texts(Group):
     ) -> dict[str, Any]:
         """Return what ``read_corpus`` takes for a file of a format.
 
-        Parameters
-        ----------
-        known : str
-            The format.
-        stop_words : str or None, default "auto"
-            Those of raw text where none are named.
-        release : Release, optional
-            Whose texts were cut as these must be.
+        ``stop_words`` are those of raw text where none are named; as for the texts of ``release`` texts must be cut.
         """
         from discreet.corpus import Tokenizer, tokenizer_like
         from discreet.corpus.formats.table import TEXT_FORMATS

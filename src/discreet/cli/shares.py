@@ -131,7 +131,7 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         sure = np.flatnonzero(found.certain)
         what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
         counted = f"{len(sure)} of {found.certain.size} are clear at 95 %" if len(sure) else _NOTHING
-        say.print(f"Differences, {what} tested together: {counted}.", markup=False)
+        say.print(f"Differences, {what} tested together: {counted}.")
         if len(sure):
             parts = (found.difference, found.low, found.high)
             chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]

@@ -103,13 +103,11 @@ def answer(
         left = len(names) - len(spent)
         others = "the other document is not" if left == 1 else f"none of the other {left} documents is"
         told = others if spent else others.replace(" other", "")
-        say.print(
-            f"nothing was written: {told} asked this question, so there is nothing to send", markup=False
-        )
+        say.print(f"nothing was written: {told} asked this question, so there is nothing to send")
         raise typer.Exit(NOTHING_TO_SEND)
     write_reports(out, reports)
-    say.print(f"wrote {out}: answers of {len(reports)} of {len(names)} documents", markup=False)
-    say.print(asked.guarantee, markup=False)
+    say.print(f"wrote {out}: answers of {len(reports)} of {len(names)} documents")
+    say.print(asked.guarantee)
     say_recorded(memory, losses, asked.channel.epsilon, "answer", say, always)
     if len(names) > 1:
         always.print("Losses are per document: for whoever writes several, they add up.")

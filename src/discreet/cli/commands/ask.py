@@ -69,14 +69,13 @@ def ask(
         if answers and found.asked is not None:
             before = found.model.n_left_out_
             found.learn([report for where in answers for report in _read(where, found.asked)])
-            say.print(f"{found.model.n_left_out_ - before:,} answers left out that do not fit", markup=False)
+            say.print(f"{found.model.n_left_out_ - before:,} answers left out that do not fit")
     asked = found.asked
     if asked is not None:
         question = asked.question
         say.print(
             f"question {question.place + 1} of {len(asked.ends)}, about {question.kind}: {found.file_of(asked)}\n"
-            f"  discreet collect --question {found.file_of(asked)} --store answers-{question.place + 1}.db",
-            markup=False,
+            f"  discreet collect --question {found.file_of(asked)} --store answers-{question.place + 1}.db"
         )
         return
     release, channel = found.model.release_, found.model.channel()
@@ -93,7 +92,7 @@ def ask(
     wrote = (
         f"the course has ended; its topics are in {found.topics}" if had_ended else f"wrote {found.topics}"
     )
-    say.print(f"{wrote}; review the words before you publish: discreet review {found.topics}", markup=False)
+    say.print(f"{wrote}; review the words before you publish: discreet review {found.topics}")
 
 
 def _shares(given: str) -> list[float]:

@@ -146,7 +146,7 @@ def _tell(
 
     if out is not None:
         write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
-        say.print(f"wrote {out}{of_file}", markup=False)
+        say.print(f"wrote {out}{of_file}")
     typer.echo(report.in_words() + more)
     if report.exceeds_promise():
         typer.echo(_BROKEN)

@@ -107,7 +107,7 @@ def choose_topics(
         else:
             _show(found, alone)
         if out is not None:
-            say.print(f"wrote {out}", markup=False)
+            say.print(f"wrote {out}")
         return
     tried, release = list(found.candidates), found.release
     if json_:

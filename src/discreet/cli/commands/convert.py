@@ -69,7 +69,7 @@ def convert(
         with progress(quiet=quiet) as callback:
             written: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
             found = _as_shards(in_, out, known, options, public=vocabulary_is_public, **written)
-        say.print(f"wrote {out}", markup=False)
+        say.print(f"wrote {out}")
     else:
         with progress(quiet=quiet) as callback:
             corpus, beside = load(source, known, callback=callback, **options)
@@ -77,14 +77,13 @@ def convert(
         if vocabulary_is_public:
             found = declare_public(corpus, "convert", listed=vocabulary is not None)
         for file in beside:
-            say.print(f"used {file}", markup=False)
+            say.print(f"used {file}")
         say_skipped(found, say)
-        say.print(f"wrote {', '.join(map(str, _write(found, out, to)))}", markup=False)
-    say.print(repr(found), markup=False)
+        say.print(f"wrote {', '.join(map(str, _write(found, out, to)))}")
+    say.print(repr(found))
     if shard_documents is not None and known in TEXT_FORMATS and "stop_words" not in how.given:
         say.print(
-            "No stop words were left out, nor does fit of shards: --read stop_words=english does it here.",
-            markup=False,
+            "No stop words were left out, nor does fit of shards: --read stop_words=english does it here."
         )
 
 

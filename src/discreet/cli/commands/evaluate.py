@@ -146,9 +146,9 @@ def _measure_privately(
         )
     else:
         typer.echo(made.in_words())
-    say.print(made.guarantee, markup=False)
+    say.print(made.guarantee)
     if out is not None:
-        say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}", markup=False)
+        say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}")
 
 
 def _read(path: Path, how: Texts, release: "Release", **options: Any) -> "Corpus":

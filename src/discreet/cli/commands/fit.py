@@ -163,13 +163,13 @@ def _fit(
     if vocabulary is not None:
         say_unreachable(cut, documents.vocabulary, say, public=documents.word_origin.is_public)
     for file in beside:
-        say.print(f"used {file}", markup=False)
+        say.print(f"used {file}")
     check_unit_name(unit_name, given["privacy_unit"])
-    say.print(_promise(given, () if sharded else documents.fields, person, unit_name), markup=False)
-    say.print(_words(documents, vocabulary, given), markup=False)
+    say.print(_promise(given, () if sharded else documents.fields, person, unit_name))
+    say.print(_words(documents, vocabulary, given))
     if cut is not None and cut.stop_word_lists:
         usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
-        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.", markup=False)
+        say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.")
     labels = labels_of(documents, fields, corpus, known, options) if by is not None else None
     if prevalence is not None:  # before the file of a ledger is made
         check_labels(prevalence, documents, labels)
@@ -221,12 +221,11 @@ def _fit(
         made = with_details(prevalence.release_, about, date)
         written = files.save_with_card(made, shares)
         show_shares(made, say)
-        say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
-        say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
+        say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:")
+        say.print(f"  discreet report {shares} --out shares.html --table shares.csv")
         console().print(
             "They name topics by their first words, which nobody has reviewed. Publish neither before the review:\n"
-            f"  discreet review {out} --shares {shares} --shares-out reviewed-{shares.name} --out reviewed",
-            markup=False,
+            f"  discreet review {out} --shares {shares} --shares-out reviewed-{shares.name} --out reviewed"
         )
 
 
@@ -265,7 +264,7 @@ def _say_what_would_come(
     called = given["privacy_unit"] if book is None else book.called
     found = preview(documents, *estimators(**given), called)
     for line in found.in_words(as_option("fit")):
-        out.print(PRIVATE + line, markup=False)
+        out.print(PRIVATE + line)
 
 
 def _question(epsilon: float, book: "Ledger | None") -> str:
@@ -286,11 +285,11 @@ def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
     used = release.configuration.get("word_vectors_used")
     if used is not None:
         known, name = (release.configuration[f"word_vectors{what}"] for what in ("_coverage", ""))
-        say.print(f"Word vectors of {name}, for {known}: used {used}.", markup=False)
+        say.print(f"Word vectors of {name}, for {known}: used {used}.")
     warned = weak_verdict(release) is not None and not release.configuration.get("allow_unlearnable")
     forecast = forecast_told(release, again=not warned)
     if forecast is not None:
-        say.print(forecast, markup=False)
+        say.print(forecast)
 
 
 def _promise(settings: dict[str, Any], fields: tuple[str, ...], field: str | None, called: str | None) -> str:

@@ -98,7 +98,7 @@ def topics(model: Path, words: Count = 10, by: str = "probability", json_: bool 
     out = console_of_results()
     print_topics(release, words, out, by=order)
     out.print()
-    out.print(release.guarantee, markup=False)
+    out.print(release.guarantee)
 
 
 def compare(first: Path, second: Path, out: Path | None = None) -> None:

@@ -114,8 +114,8 @@ def perturb(
         raise nothing_written(len(spent), "report", refusal)
     memo.save()  # before anything may be sent
     write_reports(out, reports)
-    say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
-    say.print(promise.in_words(), markup=False)
+    say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits")
+    say.print(promise.in_words())
     if memory is not None:
         say_recorded(memory, losses, promise.whole_report, "report", say, always)
     say_unreachable(cut, known, say, runs=False)
@@ -185,7 +185,7 @@ def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None
     told = f"{len(spent)} {who} on earlier reports or answers; no further {what} without a larger --budget"
     called = [_line(name) for name in spent[:_NAMED] if name is not None]
     more = f" and {len(spent) - _NAMED:,} more" if len(spent) > _NAMED else ""
-    always.print(f"{told} ({', '.join(called)}{more})" if called else told, markup=False)
+    always.print(f"{told} ({', '.join(called)}{more})" if called else told)
 
 
 def say_recorded(
@@ -199,7 +199,7 @@ def say_recorded(
     told = ", ".join(each) if len(each) <= _NAMED else f"{each[0]} to {each[-1]}"
     # Whoever lost more than this one has promised less than the lines above say.
     (always if max(losses) > one * (1 + 1e-9) else say).print(
-        f"{memory} records what each document has lost in all, with this {what}: {told}", markup=False
+        f"{memory} records what each document has lost in all, with this {what}: {told}"
     )
 
 
@@ -245,8 +245,7 @@ def say_unreachable(
         how = why if every else f"{why} For the others: {how}"
     say.print(
         f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "
-        f"this:{shown} {how}",
-        markup=False,
+        f"this:{shown} {how}"
     )
 
 

@@ -75,7 +75,7 @@ def prevalence(
     say = console(quiet=quiet)
     source = "the shards' persons" if person is None else f"field {person!r}"
     named = called if book is None else book.unit_name
-    say.print(_promise(release, source if owned else None, named), markup=False)
+    say.print(_promise(release, source if owned else None, named))
     with (
         progress(quiet=quiet) as callback,
         files.engine_for(workers, tls, sharded=known == "shards", threads=-1, callback=callback) as engine,
@@ -98,8 +98,7 @@ def prevalence(
             points = error_in_points(documents.n_units, len(release.topic_word), epsilon, delta)
             say.print(
                 f"{PRIVATE}{documents.n_documents:,} documents: noise will move a share by about {points:.1f} points "
-                "(standard error; intervals of 95 % are about twice as wide).",
-                markup=False,
+                "(standard error; intervals of 95 % are about twice as wide)."
             )
         else:
             labels = labels_of(documents, fields, corpus, known, options)
@@ -116,8 +115,8 @@ def prevalence(
     show_shares(made, say)
     print_guarantee(made, say)
     apart = made.configuration.get("topics_booked_here") is not True
-    (console() if apart else say).print(cost_of_topics(made), markup=False)
-    say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+    (console() if apart else say).print(cost_of_topics(made))
+    say.print(f"wrote {', '.join(map(str, written))}")
 
 
 def _promise(release: "Release", known_by: str | None, called: str | None) -> str:

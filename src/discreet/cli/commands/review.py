@@ -79,7 +79,7 @@ def review(
     say, always = console(quiet=quiet), console()
     if write_edits is not None:
         write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
-        say.print(f"wrote {write_edits}: remove the # from the lines you want", markup=False)
+        say.print(f"wrote {write_edits}: remove the # from the lines you want")
         return
     decided = edits is not None or drop is not None
     ask = not decided and sys.stdin.isatty() and not quiet
@@ -99,9 +99,7 @@ def review(
     if out is None and of_groups is None:
         if lines or by is not None or note is not None:
             raise ReleaseError("name a new folder for the reviewed release: --out reviewed.")
-        say.print(
-            f"to remove some: discreet review {model} --drop WORD --by YOU --out reviewed", markup=False
-        )
+        say.print(f"to remove some: discreet review {model} --drop WORD --by YOU --out reviewed")
         return
     edited = parse(lines)
     reviewed = apply(release, edited)
@@ -113,31 +111,25 @@ def review(
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
     if out is not None:
         reviewed.save(out)
-        say.print(f"wrote {out}: {reviewed.review}", markup=False)
+        say.print(f"wrote {out}: {reviewed.review}")
     for name in details_that_hold(reviewed, gone) if out is not None else ():
-        always.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
+        always.print(f"Look again: the {name} still holds a word that was removed or renamed.")
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
         still = ", ".join(map(_letters, alike))
-        always.print(
-            f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}", markup=False
-        )
+        always.print(f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}")
     if of_groups is not None and shares_out is not None:
         written = save_with_card(of_groups, shares_out)
-        say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}", markup=False)
+        say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}")
         for name in details_that_hold(of_groups, gone):
             always.print(
-                f"Look again: the {name} of {shares_out} still holds a word that was removed or renamed.",
-                markup=False,
+                f"Look again: the {name} of {shares_out} still holds a word that was removed or renamed."
             )
         say.print(
             f"{shares}, its card, and pages and tables made of it hold the words from before: publish {shares_out} and "
-            "what is made of it.",
-            markup=False,
+            "what is made of it."
         )
     if out is not None:
-        say.print(
-            f"{model} still holds every word: publish {out}, and keep {model} or delete it.", markup=False
-        )
+        say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.")
 
 
 def _shares_of(release: "Release", path: Path) -> "PrevalenceRelease":
@@ -171,9 +163,9 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
             if n
             else "No word looks suspicious."
         )
-        say.print(found, markup=False)
+        say.print(found)
         if not knows_general_language():
-            say.print("Rare words are not told from usual ones: pip install 'discreet\\[review]' (wordfreq).")
+            say.print("Rare words are not told from usual ones: pip install 'discreet[review]' (wordfreq).")
     if not suspects:
         return
     rows = [
@@ -193,7 +185,7 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
     from discreet.release.edits import GRAMMAR, parse, word_in_line
 
     lines: list[str] = []
-    say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.", markup=False)
+    say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.")
     start = 0
     while start < len(suspects):
         answer = typer.prompt("remove", default="", show_default=False, err=True).strip()
@@ -206,19 +198,19 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
             continue
         chosen = _numbers(answer, len(suspects))
         if chosen is None:
-            say.print(f"not understood; numbers from 1 to {len(suspects)}, or q", markup=False)
+            say.print(f"not understood; numbers from 1 to {len(suspects)}, or q")
             continue
         lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
         n_removed = len(set(lines))
-        say.print(f"{n_removed} word{'s' * (n_removed != 1)} will be removed", markup=False)
+        say.print(f"{n_removed} word{'s' * (n_removed != 1)} will be removed")
     say.print()
     print_topics(release, 10, say)
-    say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}", markup=False)
+    say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}")
     while line := typer.prompt("edit", default="", show_default=False, err=True).strip():
         try:
             parse([line])
         except ReleaseError:
-            say.print("not understood", markup=False)
+            say.print("not understood")
         else:
             lines.append(line)
     return list(dict.fromkeys(lines))

@@ -62,7 +62,7 @@ def transform(
             identifiers = None if named is None else (str(id_), named)
             written = write_shares([shares], out, identifiers, documents.rows)
             say_skipped(documents, say)
-    say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
+    say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics")
     if known == "shards":
         say.print(
             "Rows are in the order of the shards, which need not be that of the files they were made of."
@@ -76,21 +76,10 @@ def write_shares(
     identifiers: tuple[str, list[Any]] | None = None,
     numbers: NDArray[np.int64] | None = None,
 ) -> int:
-    """Write shares to 6 digits, one row a document, all of them or nothing; one part is held at a time.
+    """Write shares to 6 digits, one row a document, all of them or nothing; return how many rows.
 
-    Parameters
-    ----------
-    parts : iterable of arrays of shape (some documents, n_topics)
-    out : Path
-    identifiers : tuple of str and list, optional
-        The name of a column, and what stands in it for each document of all parts.
-    numbers : int64 array, optional
-        Of the documents of all parts; by default 0, 1, ...
-
-    Returns
-    -------
-    int
-        Documents written.
+    One part is held at a time. ``identifiers``: a column's name, and what stands in it for each document of all parts;
+    ``numbers`` are those of the documents, by default 0, 1, ...
     """
     done = 0
 

@@ -35,7 +35,7 @@ def warmup(topics: str = TOPICS, quiet: bool = False) -> None:
         raise ParameterError("nothing was compiled: NUMBA_DISABLE_JIT is set; unset it and try again.")
     say.print(f"{len(work)} tasks in {wall:.1f} s ({cpu:.1f} s of CPU time). The machine code is in")
     for folder in folders:
-        say.print(f"  {folder}", markup=False)
+        say.print(f"  {folder}")
     say.print("and is compiled anew when discreet, numba or the processor changes.")
 
 
