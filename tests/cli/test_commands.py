@@ -218,7 +218,7 @@ def test_a_mistaken_value_is_told_with_what_came(capsys):
     assert "'two'" in capsys.readouterr().err
     assert run(["bugdet"]) == 2
     assert "bugdet" in (said := capsys.readouterr().err)
-    assert "see `discreet --help`." in said
+    assert said.endswith("Did you mean 'budget'? See `discreet --help`.\n")
     assert run("budget --documents 0 --topics 3 --words 4".split()) == 2
     assert "--documents must be a positive whole number, but is 0" in capsys.readouterr().err
 
