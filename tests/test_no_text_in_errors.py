@@ -12,11 +12,13 @@ from tests.test_api import CLASSES
 
 from discreet import (
     Corpus,
+    CorpusError,
     FederatedLDA,
     GibbsLDA,
     HybridGibbsLDA,
     Ledger,
     LocalLDA,
+    ParameterError,
     PrivateCountVectorizer,
     PrivateFit,
     PrivateLDA,
@@ -29,6 +31,7 @@ from discreet import (
     audit,
     evaluate,
     fit_topics,
+    read_corpus,
 )
 from discreet.audit.canary_run import make_canaries, score_canaries
 from discreet.central import periods
@@ -364,3 +367,19 @@ def test_no_error_shows_what_was_passed(call, models, caplog, capfd):
         if found := [text[:300] for text in shown_by(call, bad, models, caplog, capfd) if MARKER in text]:
             leaks[bad] = found[:3]
     assert leaks == {}
+
+
+@pytest.mark.parametrize("name", ["`a=b`", "`who`", "`stop_words=1`"])
+def test_backquotes_in_a_header_are_no_parameters(tmp_path, name):
+    """Messages mark parameters by backquotes; a column may be called so, too."""
+    path = tmp_path / "notes.csv"
+    path.write_text(f"{name},x\n1,2\n", encoding="utf-8")
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(path, text="note")
+    assert [part.name for part in caught.value.args if not isinstance(part, str)] == ["text"]
+    assert name.replace("`", "\\x60") in str(caught.value)
+
+
+def test_what_reads_like_a_proposal_and_has_no_value_stays_text():
+    error = ParameterError("the file is `a=b`; `n_topics=3` goes on")
+    assert str(error) == "the file is `a=b`; n_topics=3 goes on"

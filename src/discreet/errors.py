@@ -66,8 +66,11 @@ def _parts_of(given: Part) -> Iterator[Part]:
     end = 0
     for mark in _MARKED.finditer(given):
         name, value = mark.groups()
+        try:
+            proposed = ast.literal_eval(value) if value else ...
+        except (SyntaxError, ValueError):  # not written by us: it stays text
+            continue
         yield from filter(None, [given[end : mark.start()]])
-        proposed = ... if not value else ast.literal_eval(value)
         yield Parameter(name) if value is None else Proposal(name, proposed)
         end = mark.end()
     yield from filter(None, [given[end:]])

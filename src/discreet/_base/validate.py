@@ -157,8 +157,13 @@ def shown(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
         return repr(value)
     if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
-        return repr(value)
+        return quoted(value)
     return kind_of(value) + (f" of {len(value)} characters" if isinstance(value, str) else "")
+
+
+def quoted(text: str) -> str:
+    """Return somebody else's text in quotes; no part of it reads as a parameter of :mod:`discreet.errors`."""
+    return repr(text).replace("`", "\\x60")
 
 
 def path_shown(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet._base.persons import is_missing_person, person_key, why_nobody
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import first_few, shown
+from discreet._base.validate import first_few, quoted, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
@@ -359,7 +359,7 @@ def show_fields(names: Iterable[str]) -> str:
     if not known:
         return f"not shown ({others} in all), because names so long may be text: is there a header?"
     more = f" and {others} more, not shown, because names so long may be text" if others else ""
-    return first_few(map(repr, known), _MOST_NAMES) + more
+    return first_few(map(quoted, known), _MOST_NAMES) + more
 
 
 def is_field_name(name: str) -> bool:
