@@ -187,12 +187,11 @@ def test_version_and_help(capsys):
 def test_files_that_exist_are_left_alone(letters, model, tmp_path, capsys):
     words = tmp_path / "words.txt"
     words.write_text("".join(f"{word}\n" for theme in THEMES.values() for word in theme))
-    text, counted = f"{letters} --text body", "--topics 2 --set n_folds=2 --set n_sweeps=2"
+    text = f"{letters} --text body"
     commands = [
         (f"report {model} --out", "mine.html"),
         (f"transform {model} {text} --out", "mine.csv"),
         (f"perturb {text} --vocabulary {words} --epsilon 1 --per word --out", "mine.bin"),
-        (f"choose-topics {text} {counted} --out", "mine.svg"),
         (f"audit {text} --trainer variational --shadows 4 --topics 2 --json", "mine.json"),
         (f"fit {text} --epsilon 8 --topics 3 --out {tmp_path / 'model'} --report", "my.html"),
         (f"demo --out {tmp_path / 'other'} --report", "my.html"),

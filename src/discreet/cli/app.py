@@ -165,7 +165,7 @@ def run(arguments: list[str]) -> int:
             close_ledgers()
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     _tell(str(message))
 
 
@@ -223,14 +223,8 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
             return f"{option} 1.0 (in a course begun anew)"
         if option.partition(" ")[0] not in named:  # it is given by its name in the library
             how = "--read" if part.name in READ else "--set"
-            told = (
-                ""
-                if value is ...
-                else str(value).lower()
-                if isinstance(value, bool)
-                else shlex.quote(str(value))
-            )
-            return f"{how} {part.name}={told}"
+            told = str(value).lower() if isinstance(value, bool) else shlex.quote(str(value))
+            return f"{how} {part.name}={'' if value is ... else told}"
         if value in (..., True, False):
             return option
         return f"{option} {shlex.quote(str(value))}"

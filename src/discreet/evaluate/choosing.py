@@ -12,11 +12,6 @@ less privacy, so ties go to the smaller K.
 No privacy: the result is an exact function of the documents, and so is every choice made by it. Choose on public
 text of the same kind as the private one.
 
-The plot has two panels over the number of topics, as SVG. Upper panel: perplexity of held-out documents, with the
-words' frequencies alone as the line to beat. Lower panel: coherence. Dots are means over folds, bars one standard
-error to each side, and the choice is a ring. The axis of topics is logarithmic. Nothing but text is needed to draw
-it.
-
 Reference
 ---------
 Breiman, Friedman, Olshen, Stone, "Classification and regression trees", 1984, section 3.4.3 (the rule).
@@ -24,18 +19,14 @@ Breiman, Friedman, Olshen, Stone, "Classification and regression trees", 1984, s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.display import document, frame
-from discreet._base.files import write_whole
+from discreet._base.display import frame
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, whole
 from discreet.corpus import check_counts
@@ -44,11 +35,6 @@ from discreet.evaluate.held_out import completion_perplexity, unigram
 from discreet.evaluate.topics import coherence_npmi, diversity
 
 Floats = NDArray[np.float64]
-
-#: Of the plot.
-_WIDTH, _HEIGHT = 720, 560
-_LEFT, _RIGHT, _PANELS = 74.0, 24.0, ((40.0, 300.0), (356.0, 500.0))
-_INK, _SOFT, _GRID, _MARK, _CHOICE = "#1d2733", "#5b6774", "#e3e7ec", "#2b5c8a", "#b3541e"
 
 
 @dataclass(frozen=True)
@@ -96,28 +82,12 @@ class TopicNumbers:
         return rows
 
     def to_frame(self) -> Any:
-        """Return the table as a frame of pandas, polars or pyarrow."""
+        """Return the table as a frame of pandas, polars or pyarrow.
+
+        With pandas, ``.plot("n_topics", "perplexity", yerr="perplexity_error")`` draws it.
+        """
         rows = self.table()
         return frame({name: [row[name] for row in rows] for name in rows[0]})
-
-    def to_svg(self) -> str:
-        """Return the plot: perplexity and coherence over the number of topics."""
-        return draw(self)
-
-    def to_html(self, path: str | Path | None = None, *, corpus: str = "public text") -> str:
-        """Return one offline page with the plot and the table, and write it if a path is given.
-
-        Parameters
-        ----------
-        path : path, optional
-            File to write; one that exists is replaced.
-        corpus : str
-            What the page calls the documents.
-        """
-        html = page(self, corpus)
-        if path is not None:
-            write_whole(html.encode(), Path(path), "the page")
-        return html
 
 
 def choose_n_topics(
@@ -221,126 +191,3 @@ def _check_candidates(candidates: Sequence[int]) -> tuple[int, ...]:
             "candidates must be numbers of topics, each at least 1, such as [10, 20, 50], but they are not."
         )
     return tuple(sorted({int(n) for n in listed}))
-
-
-def draw(numbers: TopicNumbers) -> str:
-    """Return the drawing as one SVG element."""
-    places = _across(numbers.candidates)
-    folds = np.sqrt(numbers.perplexity.shape[1])
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="13" fill="{_INK}">',
-        f"<title>{escape(_summary(numbers))}</title>",
-    ]
-    chosen = numbers.candidates.index(numbers.best)
-    unigram = float(numbers.unigram_perplexity.mean())
-    for name, values, line, (top, bottom) in (
-        ("perplexity of held-out documents (lower is better)", numbers.perplexity, unigram, _PANELS[0]),
-        ("coherence, NPMI (higher is better)", numbers.coherence, None, _PANELS[1]),
-    ):
-        mean, error = values.mean(axis=1), values.std(axis=1, ddof=1) / folds
-        parts += _panel(name, places, mean, error, line, chosen, top, bottom)
-    step = max(1, math.ceil(len(places) / 14))
-    for row in range(0, len(places), step):
-        parts.append(_text(places[row], _PANELS[1][1] + 20, str(numbers.candidates[row]), "middle"))
-    parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 14, "number of topics", "middle", _SOFT))
-    return "".join([*parts, "</svg>"])
-
-
-def page(numbers: TopicNumbers, corpus: str) -> str:
-    """Return one offline HTML page with the drawing, the table and what they mean."""
-    rows = "".join(
-        f"<tr{' class=best' if row['n_topics'] == numbers.best else ''}><td>{row['n_topics']:.0f}</td>"
-        f"<td>{row['perplexity']:.1f} ± {row['perplexity_error']:.1f}</td>"
-        f"<td>{row['coherence']:.3f} ± {row['coherence_error']:.3f}</td><td>{row['diversity']:.2f}</td></tr>"
-        for row in numbers.table()
-    )
-    body = (
-        '<header class="top"><div class="wrap"><div><p class="kicker">On public text</p><h1>How many topics</h1>'
-        f'<p class="lead">{escape(_summary(numbers))} Measured on {escape(corpus)}.</p></div></div></header>'
-        f'<main class="wrap"><section class="panel paper">{draw(numbers)}</section><section class="panel">'
-        f'<table class="plain"><thead><tr><th>topics<th>perplexity<th>coherence<th>diversity</thead>{rows}</table>'
-        f"<p>Mean and standard error over {numbers.perplexity.shape[1]} folds. The choice is the smallest number that "
-        "no other beats by more than one standard error of their difference fold by fold. Under differential privacy "
-        "fewer topics also carry less noise.</p>"
-        "<p>These are exact statistics of the documents. They, and a choice made by them, are safe to publish only "
-        "where the documents are public.</p></section></main>"
-    )
-    return document("How many topics", body)
-
-
-def round_steps(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Return round numbers that cut [low, high] into about ``wanted`` steps."""
-    size = (high - low) / wanted
-    power = 10.0 ** math.floor(math.log10(size))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= size * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [round(step * n, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def _summary(numbers: TopicNumbers) -> str:
-    tried = ", ".join(map(str, numbers.candidates))
-    chosen = float(numbers.perplexity[numbers.candidates.index(numbers.best)].mean())
-    alone = float(numbers.unigram_perplexity.mean())
-    return (
-        f"{numbers.best} topics, of {tried} tried: held-out perplexity {chosen:.0f}, words alone {alone:.0f}."
-    )
-
-
-def _across(candidates: tuple[int, ...]) -> list[float]:
-    logs = np.log(np.array(candidates, np.float64))
-    spread = float(logs[-1] - logs[0])
-    left, right = _LEFT + 24, _WIDTH - _RIGHT - 24
-    if spread == 0:
-        return [(left + right) / 2]
-    return [float(left + (right - left) * (value - logs[0]) / spread) for value in logs]
-
-
-def _panel(
-    name: str,
-    places: list[float],
-    mean: Floats,
-    error: Floats,
-    line: float | None,
-    chosen: int,
-    top: float,
-    bottom: float,
-) -> list[str]:
-    low, high = float((mean - error).min()), float((mean + error).max())
-    if line is not None:
-        low, high = min(low, line), max(high, line)
-    room = 0.06 * (high - low) or 0.5
-    low, high = low - room, high + room
-
-    def y(value: float) -> float:
-        return bottom - (bottom - top) * (value - low) / (high - low)
-
-    parts = [_text(_LEFT, top - 14, name, "start", _INK, ' font-weight="600"')]
-    steps = round_steps(low, high, 5 if bottom - top > 200 else 4)
-    digits = max(0, -math.floor(math.log10(min(np.diff(steps), default=1.0)) + 1e-9))
-    for value in steps:
-        parts.append(_line(_LEFT, y(value), _WIDTH - _RIGHT, y(value), _GRID))
-        parts.append(_text(_LEFT - 8, y(value) + 4, f"{value:.{digits}f}", "end", _SOFT))
-    if line is not None:
-        parts.append(_line(_LEFT, y(line), _WIDTH - _RIGHT, y(line), _SOFT, ' stroke-dasharray="5 4"'))
-        parts.append(_text(_WIDTH - _RIGHT, y(line) + 17, "word frequencies alone", "end", _SOFT))
-    points = " ".join(f"{x:.1f},{y(value):.1f}" for x, value in zip(places, mean.tolist(), strict=True))
-    parts.append(f'<polyline points="{points}" fill="none" stroke="{_MARK}" stroke-width="1.5"/>')
-    for row, x in enumerate(places):
-        value, half = float(mean[row]), float(error[row])
-        parts.append(_line(x, y(value - half), x, y(value + half), _MARK, ' stroke-width="2"'))
-        parts.append(f'<circle cx="{x:.1f}" cy="{y(value):.1f}" r="4" fill="{_MARK}"/>')
-        if row == chosen:
-            parts.append(
-                f'<circle cx="{x:.1f}" cy="{y(value):.1f}" r="9" fill="none" stroke="{_CHOICE}" stroke-width="2.5"/>'
-            )
-    return parts
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str, colour: str = _INK, more: str = "") -> str:
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"'
-    return f"<text {place}{more}>{escape(text)}</text>"

@@ -158,6 +158,8 @@ def _with_canaries(
 ) -> "OneRunReport":
     """Audit a choice of words, or shares of the topics of a model, by one run with canaries."""
     from discreet.audit import audit_shares, audit_words
+    from discreet.central import PrivateCountVectorizer, TopicPrevalence
+    from discreet.release import Release
 
     if (attack == "shares") != (chosen["model"] is not None):
         raise ParameterError(
@@ -168,37 +170,21 @@ def _with_canaries(
     if trainer != "private" and ":" not in trainer:
         raise ParameterError(f"--trainer must be private or module:function here, but is {trainer!r}.")
     how: dict[str, Any] = {"n_canaries": chosen["canaries"], "noise": chosen["noise"], "random_state": seed}
+    own = "texts and seed" if attack == "words" else "counts, labels, groups and seed"
+    function = load_function(trainer, own) if trainer != "private" else None
     if attack == "words":
-        words = _words(promise) if trainer == "private" else load_function(trainer, "texts and seed")
-        return audit_words(words, **how, **promise)
-    from discreet.release import Release
 
+        def choose(texts: list[str], seed: int) -> Any:
+            return PrivateCountVectorizer(**promise, stop_words=None, random_state=seed).fit(texts)
+
+        return audit_words(function or choose, **how, **promise)
     topics = Release.load(Path(chosen["model"]))
-    own = "counts, labels, groups and seed"
-    shares = _shares(topics, promise) if trainer == "private" else load_function(trainer, own)
-    return audit_shares(shares, topics, **how, **promise)
-
-
-def _words(promise: dict[str, Any]) -> Any:
-    from discreet.central import PrivateCountVectorizer
-
-    def choose(texts: list[str], seed: int) -> Any:
-        return PrivateCountVectorizer(**promise, stop_words=None, random_state=seed).fit(texts)
-
-    return choose
-
-
-def _shares(topics: Any, promise: dict[str, Any]) -> Any:
-    from discreet.central import TopicPrevalence
 
     def share(counts: Any, labels: Any, groups: list[str], seed: int) -> Any:
-        return (
-            TopicPrevalence(topics, groups=groups, **promise, random_state=seed)
-            .fit(counts, by=labels)
-            .release_
-        )
+        shares = TopicPrevalence(topics, groups=groups, **promise, random_state=seed)
+        return shares.fit(counts, by=labels).release_
 
-    return share
+    return audit_shares(function or share, topics, **how, **promise)
 
 
 # Ways of training

@@ -53,15 +53,9 @@ def budget(
     )
     forecast = beside = None
     if enough and words is not None and topics is not None and documents is not None:
-        forecast = learnability(
-            words,
-            topics,
-            documents,
-            explanation.mu,
-            delta=delta,
-            algorithm="PrivateLDA with word vectors" if with_word_vectors else "PrivateLDA",
-            words_a_unit=words_a_document,
-        )
+        algorithm = "PrivateLDA with word vectors" if with_word_vectors else "PrivateLDA"
+        how: dict[str, Any] = {"delta": delta, "algorithm": algorithm, "words_a_unit": words_a_document}
+        forecast = learnability(words, topics, documents, explanation.mu, **how)
     if with_word_vectors and documents is not None:
         beside = beside_public_vectors(documents, explanation.mu, forecast)
     if json_:

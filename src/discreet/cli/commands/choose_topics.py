@@ -37,14 +37,13 @@ def choose_topics(
     With --epsilon, all numbers are trained privately, the best is chosen privately, and its topics are written.
 
     --topics: Numbers of topics to try, separated by commas.
-    --out: Write the plot here: .html or .svg. With --epsilon: new folder for the release.
+    --out: With --epsilon: new folder for the release.
     --vocabulary: Words to count, or the word of each column, one per line.
     --epsilon: Choose privately: the total cost of trying all numbers. Needs --out.
     --delta: With --epsilon: delta, by default 1e-6.
     --ledger: With --epsilon: file that keeps the budget over several runs.
     --seed: Seed of folds and models, by default 0. With --epsilon: by default none; not for release.
     """
-    from discreet._base.files import write_whole
     from discreet.central import choose_n_topics_privately
     from discreet.cli.display import console, hand_over, print_json, progress
     from discreet.cli.files import declare_public, ledger_for, load, say_skipped
@@ -55,7 +54,7 @@ def choose_topics(
     known, say = how.format_of(corpus), console(quiet=quiet)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary, "person": person}
     if not private:
-        said = {"--delta": delta, "--person": person, "--ledger": ledger}
+        said = {"--delta": delta, "--person": person, "--ledger": ledger, "--out": out}
         said["--vocabulary-is-public"] = vocabulary_is_public or None
         refuse_given(said, "for choosing privately; add --epsilon.")
     names = (
@@ -95,19 +94,11 @@ def choose_topics(
                 documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **chosen
             )
     if epsilon is None:
-        if out is not None:
-            size = f"{corpus.name}, {documents.n_documents} documents, {counts.shape[1]} words"
-            if out.suffix.lower() == ".svg":
-                write_whole(f"{found.to_svg()}\n".encode(), out, "the plot")
-            else:
-                found.to_html(out, corpus=size)
         alone = float(found.unigram_perplexity.mean())
         if json_:
             print_json({"best": found.best, "unigram_perplexity": alone, "candidates": found.table()})
         else:
             _show(found, alone)
-        if out is not None:
-            say.print(f"wrote {out}")
         return
     tried, release = list(found.candidates), found.release
     if json_:

@@ -190,7 +190,9 @@ def _fit(
         _say_what_would_come(documents, given, book, console() if asks else console_of_results())
     if checks:
         return
-    if asks and not typer.confirm(_question(epsilon, book), default=False, err=True):
+    left = "" if book is None else f" of {book.remaining().epsilon:.4g} that {book.path} has left"
+    ask = f"Spend epsilon {epsilon:g}{left}?{'' if left else ' No --ledger remembers it.'}"
+    if asks and not typer.confirm(ask, default=False, err=True):
         say.print("Nothing was spent, and nothing written.")
         raise typer.Exit(1)
     if book is None and carried is None and math.isfinite(epsilon):
@@ -265,12 +267,6 @@ def _say_what_would_come(
     found = preview(documents, *estimators(**given), called)
     for line in found.in_words(as_option("fit")):
         out.print(PRIVATE + line)
-
-
-def _question(epsilon: float, book: "Ledger | None") -> str:
-    if book is None:
-        return f"Spend epsilon {epsilon:g}? No --ledger remembers it."
-    return f"Spend epsilon {epsilon:g} of {book.remaining().epsilon:.4g} that {book.path} has left?"
 
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
