@@ -189,7 +189,7 @@ def share_topics(
     cut = Tokenizer()
     corpus = texts
     if is_source(texts):
-        corpus = corpus_of_source(texts, text, person, cut)
+        corpus = corpus_of_source(texts, {"text": text, "person": person}, cut)
     elif not isinstance(texts, Corpus):
         corpus = Corpus.from_texts(texts, tokenizer=cut, vocabulary=release.vocabulary)
     corpus = corpus.restrict(release.vocabulary)
