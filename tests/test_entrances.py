@@ -47,7 +47,7 @@ NOT_OF_ROWS = {
     "Release.with_review": "who looked at it",
 }  # fmt: skip
 #: Entrances that name a field of a file or a frame, where each record says whose it is: no rows can be mixed up.
-FIELDS = ("from_frame", "read_corpus", "read_into_shards")
+FIELDS = ("read_corpus", "read_into_shards")
 #: Models of single words, which refuse persons whatever they are.
 OF_WORDS = ("HybridGibbsLDA.fit",)
 
@@ -372,8 +372,6 @@ def test_a_field_names_persons_by_the_same_rule(name, form, tmp_path):
         more = {"folder": tmp_path / folder} if name == "read_into_shards" else {}
         return ENTRANCES[name][0](source, person="who", **more)
 
-    if (form == "frame") != (name == "from_frame") and name != "read_into_shards":
-        pytest.skip("reads the other kind")
     assert (
         read(spelt, "a").n_units == read(IDS, "b").n_units == read(IDS.astype(float), "c").n_units == N // 4
     )

@@ -35,7 +35,7 @@ from discreet import (
 )
 from discreet.audit.canary_run import make_canaries, score_canaries
 from discreet.central import periods
-from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
+from discreet.corpus import Tokenizer, check_counts, load_vocabulary, match_vectors
 from discreet.evaluate.topics import hellinger
 from discreet.lda import fold_in
 from discreet.lda._fold_in import log_likelihood, query_statistic
@@ -244,7 +244,7 @@ CALLS = {
     "Corpus.restrict": lambda X, m: m.corpus.restrict(X),
     "Corpus.split": lambda X, m: m.corpus.split(X, random_state=0),
     "check_counts": lambda X, m: check_counts(X),
-    "from_frame": lambda X, m: from_frame(X, text="note"),
+    "read_corpus": lambda X, m: read_corpus(X, text="note"),
     "load_vocabulary": lambda X, m: load_vocabulary(X),
     "fold_in": lambda X, m: fold_in(TOPICS, X),
     "fold_in topics": lambda X, m: fold_in(X, COUNTS),
@@ -312,7 +312,10 @@ NAMES_A_FILE = {
 }
 PUBLIC_SETTING = {"Release.with_settings"}
 #: Whoever holds a frame is shown the names of its columns, where the one that was asked for is missing.
-SHOWS_COLUMNS = {("from_frame", "pandas frame named by texts"), ("fit_topics", "pandas frame named by texts")}
+SHOWS_COLUMNS = {
+    ("read_corpus", "pandas frame named by texts"),
+    ("fit_topics", "pandas frame named by texts"),
+}
 
 
 def test_fits_of_every_estimator_are_asked():

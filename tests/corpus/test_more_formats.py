@@ -6,7 +6,7 @@ import math
 import pytest
 
 from discreet import Corpus, CorpusError, ParameterError, PrivateCountVectorizer, fit_topics
-from discreet.corpus import from_frame, read_corpus
+from discreet.corpus import read_corpus
 from discreet.corpus.vocabulary import FROM_TEXT
 
 MARK = "secretword"
@@ -117,7 +117,7 @@ def test_tokens_in_files(tmp_path):
         )
     import pandas as pd
 
-    assert by_word(from_frame(pd.DataFrame({"tokens": TOKENS}), text="tokens")) == expected
+    assert by_word(read_corpus(pd.DataFrame({"tokens": TOKENS}), text="tokens")) == expected
 
 
 def test_tokens_and_texts_do_not_mix(tmp_path):
@@ -179,14 +179,14 @@ def test_missing_text_in_frames():
     import pandas as pd
 
     frame = pd.DataFrame({"text": ["bed", None, " ", "nurse", math.nan]})
-    corpus = from_frame(frame, skip_empty=True)
+    corpus = read_corpus(frame, skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped) == (2, 3)
     assert corpus.rows.tolist() == [0, 3]
     assert corpus.take([1]).rows.tolist() == [3]
     assert corpus.take([False, True]).restrict(["nurse"]).without_persons().rows.tolist() == [3]
-    assert from_frame(frame[:1], skip_empty=True).rows is None  # none was left out
+    assert read_corpus(frame[:1], skip_empty=True).rows is None  # none was left out
     with pytest.raises(CorpusError, match="skip_empty=True"):
-        from_frame(frame)
+        read_corpus(frame)
 
 
 def test_fields_of_documents_that_are_left_out_need_not_be_there(tmp_path):

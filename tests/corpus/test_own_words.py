@@ -12,7 +12,7 @@ from tests.naive import corpus as naive
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
 from discreet.cli.app import run
-from discreet.corpus import Tokenizer, from_frame, read_corpus, read_into_shards, tokenizer_like
+from discreet.corpus import Tokenizer, read_corpus, read_into_shards, tokenizer_like
 from discreet.corpus import tokenizer as module
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import CorpusError, ParameterError
@@ -112,7 +112,7 @@ def test_a_callable_wherever_texts_are_read(tmp_path):
     for corpus in (
         Corpus.from_texts(texts, tokenizer=lemmas),
         read_corpus(lines, tokenizer=lemmas),
-        from_frame(pandas.DataFrame({"text": texts}), tokenizer=lemmas),
+        read_corpus(pandas.DataFrame({"text": texts}), tokenizer=lemmas),
         read_into_shards(lines, tmp_path / "shards", tokenizer=lemmas).to_corpus(),
         Corpus.from_texts(texts, tokenizer=Tokenizer(tokenizer=lemmas)),
     ):

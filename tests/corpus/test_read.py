@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from tests.naive import corpus as naive
 
-from discreet.corpus import Corpus, Tokenizer, counting, from_frame, read_corpus
+from discreet.corpus import Corpus, Tokenizer, counting, read_corpus
 from discreet.corpus.formats import counts as count_lines
 from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, find_format
 from discreet.corpus.vocabulary import WordOrigin
@@ -128,21 +128,21 @@ def test_frames(library, expected):
     else:
         frame = pytest.importorskip("polars").DataFrame(columns)
     frame = frame.lazy() if library == "lazy" else frame
-    corpus = from_frame(frame, text="body", person="who", label="year")
+    corpus = read_corpus(frame, text="body", person="who", label="year")
     check(corpus, expected)
     assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
     with pytest.raises(CorpusError, match=r"the frame .*has no field for text='text'; its fields are 'body'"):
-        from_frame(frame)
+        read_corpus(frame)
 
 
 def test_frames_with_gaps():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"text": ["one word", None, "two"], "who": [1, 2, None]})
     with pytest.raises(CorpusError, match=r"2 problems: row 2: field 'text'.*row 3: field 'who'"):
-        from_frame(frame, person="who")
-    assert from_frame(frame.iloc[[0, 0]], person="who").persons.tolist() == [0, 0]
+        read_corpus(frame, person="who")
+    assert read_corpus(frame.iloc[[0, 0]], person="who").persons.tolist() == [0, 0]
     with pytest.raises(TypeError):
-        from_frame([1, 2])
+        read_corpus([1, 2])
 
 
 def test_persons_depend_on_first_appearance_only(tmp_path):
@@ -301,7 +301,7 @@ def converted(path, name=None, **made):
     with pytest.raises(CorpusError, match="is not read; one line of Python converts it: ") as found:
         read_corpus(path, name)
     line = str(found.value).partition("converts it: ")[2].removesuffix(".")
-    made |= {"path": path, "Corpus": Corpus, "from_frame": from_frame}
+    made |= {"path": path, "Corpus": Corpus, "read_corpus": read_corpus}
     load, of = line.rpartition("; ")[::2]
     exec(load, made)
     return eval(of, made)

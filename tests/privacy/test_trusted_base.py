@@ -435,7 +435,7 @@ def test_a_sampler_is_noticed_wherever_it_is_named(line):
         "def show(told: Guarantee) -> Entry: ...",
         "if isinstance(held, Reservation):\n    pass",
         "class Mine:\n    def go(self):\n        self._left = 1",
-        "from discreet.corpus.formats.tabular import Fields\nFields()",
+        "from discreet.corpus.formats.records import Fields\nFields()",
     ],
 )
 def test_what_names_a_type_and_makes_none_is_let_be(line):

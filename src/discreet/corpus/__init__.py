@@ -11,7 +11,6 @@ from discreet._base.lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.corpus.corpus import Corpus
     from discreet.corpus.counting import check_counts
-    from discreet.corpus.formats.tabular import from_frame
     from discreet.corpus.read import read_corpus
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
     from discreet.corpus.shards.write import read_into_shards, write_shards
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "discreet.corpus.counting": ("check_counts",),
     "discreet.corpus.corpus": ("Corpus",),
-    "discreet.corpus.formats.tabular": ("from_frame",),
     "discreet.corpus.read": ("read_corpus",),
     "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
     "discreet.corpus.shards.write": ("read_into_shards", "write_shards"),
@@ -39,7 +37,6 @@ __all__ = [
     "Tokenizer",
     "WordVectors",
     "check_counts",
-    "from_frame",
     "load_vocabulary",
     "match_vectors",
     "read_corpus",

@@ -255,7 +255,7 @@ class Corpus(Documents):
         cut = choose_tokenizer(tokenizer)
         counts, words, digest = count_texts(texts, cut, listed)
         origin = _origin_of_texts(listed, words_are_public, "from_texts")
-        corpus = cls(counts, words).with_word_origin(origin).with_rows(persons, labels, rows=texts)
+        corpus = with_rows(cls(counts, words).with_word_origin(origin), persons, labels, texts)
         return corpus.read_as(cut=cut.settings(), texts_digest=digest)
 
     @classmethod
@@ -292,17 +292,8 @@ class Corpus(Documents):
         listed = listed_words(vocabulary, words_are_public)
         counts, words, digest = count_tokens(documents, Tokenizer(), listed)
         origin = _origin_of_texts(listed, words_are_public, "from_tokens")
-        corpus = cls(counts, words).with_word_origin(origin).with_rows(persons, labels, rows=documents)
+        corpus = with_rows(cls(counts, words).with_word_origin(origin), persons, labels, documents)
         return corpus.read_as(texts_digest=digest)
-
-    def with_rows(self, persons: Any = None, labels: Any = None, *, rows: Any = None) -> Corpus:
-        """Return the same documents with what is said of each: persons, labels, or neither to keep what is known.
-
-        ``rows`` are what the documents were made of; its index goes with them.
-        """
-        said = {"persons": check_persons(rows, persons, self.n_documents)}
-        said |= {"labels": check_labels(rows, labels, self.n_documents), "index": index_of(rows)}
-        return self._with(**{name: value for name, value in said.items() if value is not None})
 
     @property
     def unit(self) -> str:
@@ -485,6 +476,16 @@ class Corpus(Documents):
         side[order[n_test : n_test + n_train]] = 1
         of_row = side[unit]
         return self.take(np.flatnonzero(of_row == 1)), self.take(np.flatnonzero(of_row == 2))
+
+
+def with_rows(corpus: Corpus, persons: Any, labels: Any, rows: Any = None) -> Corpus:
+    """Return the same documents with what is said of each; persons or labels that are None stay as they are.
+
+    ``rows`` are what the documents were made of; its index goes with them.
+    """
+    said = {"persons": check_persons(rows, persons, corpus.n_documents)}
+    said |= {"labels": check_labels(rows, labels, corpus.n_documents), "index": index_of(rows)}
+    return corpus._with(**{name: value for name, value in said.items() if value is not None})  # pyright: ignore[reportPrivateUsage]
 
 
 def _origin_of_texts(listed: Any, public: bool, where: str) -> WordOrigin:

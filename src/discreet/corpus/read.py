@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder
-from discreet.corpus.corpus import Corpus
+from discreet.corpus.corpus import Corpus, with_rows
 from discreet.corpus.files import PathLike, is_standard_input, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading, show_fields
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
-from discreet.corpus.formats.tabular import from_frame
+from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
@@ -42,7 +42,7 @@ def _without_context() -> Generator[None]:
 
 @_without_context()
 def read_corpus(
-    path: PathLike,
+    path: PathLike | Any,
     format: str | None = None,  # noqa: A002  (a name other code relies on)
     *,
     text: str | None = None,
@@ -65,12 +65,13 @@ def read_corpus(
     keep_empty: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
-    """Read a corpus from a file or folder.
+    """Read a corpus from a file, a folder or a data frame.
 
     Parameters
     ----------
-    path : path
-        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts.
+    path : path, data frame, or what has ``column_names`` and gives a column by its name (a Hugging Face dataset)
+        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts. Or
+        a frame of pandas, polars, pyarrow or Dask; of a lazy one only the columns named are computed.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "xlsx", "txt" (a folder), "lines" (a document a line).
         Counts: "uci", "npz", "shards" (a folder), "mtx".
@@ -132,7 +133,11 @@ def read_corpus(
     Text is read as a stream and never held: memory is 8 bytes for each different word of each document, and
     the words themselves.
     """
-    row = reader_of(find_format(path) if format is None else format)
+    row = None
+    if isinstance(path, str | os.PathLike):
+        row = reader_of(find_format(path) if format is None else format)
+    name = "of data frames" if row is None else row.name
+    of_texts = row is None or row.holds == "text"
     listed = words_for([path], vocabulary, encoding)
     tokenizing = {
         "tokenizer": tokenizer,
@@ -154,34 +159,37 @@ def read_corpus(
         raise ParameterError(
             "skip_empty= leaves out documents that persons= and labels= speak of; use fields."
         )
-    given = {option: values for option, values in by_row.items() if values is not None}
-    if row.holds == "text":
+    if of_texts:
         words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, person, label)
-        refuse_options(row.name, {"sheet": None if row.name == "xlsx" else sheet}, "it has no sheets")
+        refuse_options(name, {"sheet": None if name == "xlsx" else sheet}, "it has no sheets")
+        if row is None:
+            refuse_options(name, {"format": format, "delimiter": delimiter}, "it has columns")
         reading = Reading(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )
-        corpus = _read_texts(row, path, reading)
+        corpus = read_frames(path, reading) if row is None else _read_texts(row, path, reading)
     else:
         fields = {"text": text, "person": person, "label": label, "sheet": sheet}
-        refuse_options(
-            row.name, fields, "persons and labels of counts come from lists of their own, one a line"
-        )
+        refuse_options(name, fields, "persons and labels of counts come from lists of their own, one a line")
         told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
-        refuse_options(row.name, told_of_text, "it holds counts, not text")
-        refuse_options(row.name, tokenizing, "it holds counts of words already")
+        refuse_options(name, told_of_text, "it holds counts, not text")
+        refuse_options(name, tokenizing, "it holds counts of words already")
+        assert row is not None
         corpus = _read_counts(row, path, listed, callback)
     origin = corpus.word_origin
-    beside = None if row.whole else read_word_origin(Path(path), corpus.vocabulary, other_words=True)
+    beside = None
+    if row is not None and not row.whole:
+        beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
     if beside is not None:
-        known = row.holds == "text" or beside.kind == "unknown"
+        known = of_texts or beside.kind == "unknown"
         origin = (origin if known else beside).after(beside.choices)
     if words_are_public and not origin.is_public:
         refuse_public(origin, listed=listed is not None)
         origin = origin.public_by("words_are_public=True in read_corpus")
-    with _named(path):
-        return corpus.with_word_origin(origin).with_rows(**given)
+    rows = path if row is None and (persons is not None or labels is not None) else None
+    with _named("the frame" if row is None else path):
+        return with_rows(corpus.with_word_origin(origin), **by_row, rows=rows)
 
 
 @contextmanager
@@ -263,9 +271,8 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
             "this is no file or folder that exists: pass the path of one, a frame, or a list of texts."
         )
     try:
-        if framed:
-            return from_frame(source, tokenizer=tokenizer, **columns)
-        cut = {"tokenizer": tokenizer} if reader_of(find_format(source)).holds == "text" else {}
+        of_texts = framed or reader_of(find_format(source)).holds == "text"
+        cut = {"tokenizer": tokenizer} if of_texts else {}
         return read_corpus(source, **cut, **columns)
     except CorpusError as error:
         given = {part.name: part.value for part in error.args if isinstance(part, Proposal)}
@@ -274,8 +281,8 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
         said = columns | ({"stop_words": ... if "a " in lists else lists} if lists else {}) | given
         told = [f"{name}={'...' if value is ... else repr(value)}" for name, value in said.items()]
-        reader = "from_frame(frame" if framed else f"read_corpus({os.fspath(source)!r}"
-        where = f" Read it first, fit_topics(discreet.corpus.{reader}, {', '.join(told)}), ...)."
+        named = "frame" if framed else repr(os.fspath(source))
+        where = f" Read it first, fit_topics(discreet.corpus.read_corpus({named}, {', '.join(told)}), ...)."
         parts = error.args
     raise CorpusError(*parts, where)
 

@@ -101,7 +101,7 @@ _CONVERTED = (
     (
         "arrow",
         (".arrow", ".feather", ".ipc"),
-        'from pyarrow.feather import read_table; from_frame(read_table(path), text="text")',
+        'from pyarrow.feather import read_table; read_corpus(read_table(path), text="text")',
     ),
     (
         "csv-counts",
@@ -118,7 +118,7 @@ _CONVERTED = (
         "mallet",
         (".mallet",),
         "import pandas, pathlib; rows = [line.split(None, 2) for line in pathlib.Path(path).read_text().splitlines()]; "
-        'from_frame(pandas.DataFrame(rows, columns=["name", "label", "text"]), label="label")',
+        'read_corpus(pandas.DataFrame(rows, columns=["name", "label", "text"]), label="label")',
     ),
     (
         "svmlight",

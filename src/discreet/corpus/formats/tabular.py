@@ -7,7 +7,7 @@ pyarrow, a batch at a time; spreadsheets (Excel's of all ages, and OpenDocument'
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, islice
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.arrays import is_frame
-from discreet._base.progress import Callback
 from discreet._base.validate import first_few, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
@@ -26,7 +25,6 @@ from discreet.corpus.files import (
     unless_damaged,
 )
 from discreet.corpus.formats.records import (
-    Fields,
     Reading,
     Record,
     choose_fields,
@@ -34,8 +32,6 @@ from discreet.corpus.formats.records import (
     records_of_rows,
     show_fields,
 )
-from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, Proposal
 
 _ROWS = 4096
@@ -44,63 +40,6 @@ _TITLE_ROWS = 20
 
 
 # Frames
-
-
-def from_frame(
-    frame: Any,
-    *,
-    text: str = "text",
-    person: str | None = None,
-    label: str | None = None,
-    vocabulary: WordList | None = None,
-    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
-    token_pattern: str | None = None,
-    lowercase: bool | None = None,
-    stop_words: Any = None,
-    ngram_range: tuple[int, int] | None = None,
-    phrases: WordList | None = None,
-    skip_empty: bool = False,
-    callback: Callback | None = None,
-) -> Corpus:
-    """Count the words of a column of a data frame.
-
-    Parameters
-    ----------
-    frame : data frame, or what has ``column_names`` and gives a column by its name (a Hugging Face dataset)
-        Eager or lazy; of a lazy one only the columns named are computed.
-    text, person, label : str
-        Names of columns; see :func:`read_corpus`.
-    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, phrases, skip_empty, callback
-        See :func:`read_corpus`.
-
-    Returns
-    -------
-    Corpus
-        One row for each row of the frame.
-
-    Raises
-    ------
-    CorpusError
-        Where a column is missing, or a row has no text or person; names the rows.
-    TypeError
-        Where narwhals does not know the frame.
-    """
-    if hasattr(frame, "to_frame") and not hasattr(frame, "columns"):
-        raise CorpusError(
-            "expected a frame with a column of texts, found one column alone: pass the frame and text=, or "
-            "Corpus.from_texts(column)."
-        )
-    public = None if vocabulary is None else load_vocabulary(vocabulary)
-    words = choose_tokenizer(
-        tokenizer,
-        token_pattern=token_pattern,
-        lowercase=lowercase,
-        stop_words=stop_words,
-        ngram_range=ngram_range,
-        phrases=phrases,
-    )
-    reading = Reading(Fields(text, person, label), words, public, "utf-8", None, callback, skip_empty)
-    return read_frames([frame], reading)
 
 
 def holds_frames(source: Any) -> bool:
@@ -124,6 +63,11 @@ def read_frames(source: Any, reading: Reading) -> Corpus:
         collects in batches.
     reading : Reading
     """
+    if hasattr(source, "to_frame") and not hasattr(source, "columns"):
+        raise CorpusError(
+            "expected a frame with a column of texts, found one column alone: pass the frame and text=, or "
+            "Corpus.from_texts(column)."
+        )
     wanted, sources = _wanted(reading), [source] if is_frame(source) else source
     pieces = (piece for one in sources for piece in _pieces(one, wanted))
     return _of_frames(pieces, reading, Problems("the frame (its rows counted from 1)"))
