@@ -99,27 +99,6 @@ def test_memorising_is_caught_and_indifference_is_not(online):
     assert low < 0.5 < high
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_pool_tells_nothing_by_its_own_design(seed):
-    """Each document being in exactly half of the pool must not show through."""
-    report = attack(ignore, target="pool", n_targets=8, random_state=seed)
-    low, high = report.auc_interval(0.9999)
-    assert low < 0.5 < high
-    assert report.epsilon_lower_bound() == 0.0
-
-
-def test_the_pool_catches():
-    report = attack(target="pool", n_targets=8)
-    assert report.coins == "shared halves"
-    assert report.scores.shape == (8, N)
-    assert (report.members.sum(axis=1) == N // 2).all()
-    assert report.auc > 0.99
-    one = attack(target="pool", n_targets=1)
-    assert one.coins == "half"
-    np.testing.assert_array_equal(one.scores[0], report.scores[0])
-    assert one.epsilon_lower_bound() == report.epsilon_lower_bound() > 0
-
-
 def test_a_finished_model_can_be_the_target():
     members = np.arange(N) % 3 == 0
     model = corpus()[members] + 1e-3
@@ -151,9 +130,7 @@ def test_members_are_independent_coins():
         ({"n_shadows": 5}, "n_shadows"),
         ({"n_targets": 0}, "n_targets"),
         ({"spread": "narrow"}, "spread"),
-        ({"target": "pool", "n_shadows": 4}, "pool"),
-        ({"target": "pool", "n_targets": 9}, "pool"),
-        ({"target": "model"}, "pool"),
+        ({"target": "model"}, "pair"),
         ({"target": 3}, "pair"),
         ({"target": (np.ones((1, WORDS)), np.ones(3, dtype=bool))}, "booleans"),
         ({"folder": "somewhere", "random_state": None}, "seed"),

@@ -37,6 +37,16 @@ def check_promise(epsilon: Any, delta: Any, noise: Any = "any") -> None:
         )
 
 
+def as_members(members: Any, shape: tuple[int, ...], name: str = "members") -> NDArray[np.bool_]:
+    """Return who was in, or raise a ParameterError unless these are booleans of this shape."""
+    found = as_array(members, name)
+    if found.shape != shape or found.dtype != np.bool_:
+        raise ParameterError(
+            f"{name} must be booleans of shape {shape}, but got {found.dtype.name} of shape {found.shape}."
+        )
+    return found
+
+
 def check_statistics(
     statistics: Any, shadow_statistics: Any, shadow_members: Any, *, least: int, online: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
@@ -55,8 +65,7 @@ def check_statistics(
         )
     if not (np.isfinite(statistics).all() and np.isfinite(shadow_statistics).all()):
         raise ParameterError("statistics must be finite numbers, but some are not.")
-    if shadow_members.dtype != np.bool_:
-        raise ParameterError(f"shadow_members must be booleans, but got {shadow_members.dtype}.")
+    shadow_members = as_members(shadow_members, shape, "shadow_members")
     inside = shadow_members.sum(axis=0)
     outside = len(shadow_members) - inside
     if min(outside.min(initial=least), inside.min(initial=least) if online else least) < least:

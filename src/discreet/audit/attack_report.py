@@ -58,7 +58,7 @@ from scipy.stats import norm, rankdata
 
 from discreet._base.arrays import as_array, as_numbers
 from discreet._base.validate import check, choice, whole
-from discreet.audit.arguments import CONFIDENCE, RATE, SEED, Noise, check_promise
+from discreet.audit.arguments import CONFIDENCE, RATE, SEED, Noise, as_members, check_promise
 from discreet.audit.distinguishing import rate_interval
 from discreet.audit.one_run import bounds_of, epsilon_of_mu
 from discreet.errors import CorpusError, ParameterError
@@ -127,8 +127,7 @@ class AuditReport:
                 f"scores and members must have one shape, (targets, documents), but got {scores.shape} and "
                 f"{members.shape}."
             )
-        if members.dtype != np.bool_:
-            raise ParameterError(f"members must be booleans, but got {members.dtype.name}.")
+        members = as_members(members, scores.shape)
         if not np.isfinite(scores).all():
             raise ParameterError("scores must be finite numbers, but some are not.")
         if members.all() or not members.any():

@@ -66,10 +66,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, logsumexp, polygamma
 
-from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
 from discreet._base.validate import check, choice, number, whole
-from discreet.audit.arguments import SEED, TRAIN, Noise, check_promise, check_statistics
+from discreet.audit.arguments import SEED, TRAIN, Noise, as_members, check_promise, check_statistics
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.corpus import check_counts
@@ -240,7 +239,7 @@ def lira(
     corpus: Any,
     *,
     n_shadows: int = 64,
-    target: tuple[ArrayLike, ArrayLike] | Literal["pool"] | None = None,
+    target: tuple[ArrayLike, ArrayLike] | None = None,
     online: bool = True,
     spread: Spread = "own",
     random_state: int | None = None,
@@ -262,11 +261,10 @@ def lira(
         ``train(counts, seed) -> topic_word``. Deterministic given both, safe in threads.
     corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
     n_shadows : int, default 64
-        Even, at least 4 (6 with "pool").
-    target : None, (topic_word, members) or "pool"
-        None trains ``n_targets`` models on documents drawn by fair coins, for which a bound on epsilon is proved.
-        A model with an array of n_documents booleans is attacked as it is, without a bound. "pool" trains shadows
-        only and takes ``n_targets`` of them as target in turn; model and complement are left out of its shadows.
+        Even, at least 4.
+    target : (topic_word, members), optional
+        By default ``n_targets`` models are trained on documents drawn by fair coins, for which a bound on epsilon is
+        proved. A model with an array of n_documents booleans is attacked as it is, without a bound.
     online : bool, default True
     spread : {"own", "shrunk"}
         As in :func:`likelihood_ratio_scores`: "shrunk" finds more where there are fewer than some 50 shadows.
@@ -310,13 +308,7 @@ def lira(
     counts = check_counts(corpus)
     if folder is not None and random_state is None:
         raise ParameterError("a folder of shadows is of use only with a seed: pass random_state=0.")
-    pooled = isinstance(target, str)
-    if pooled and (target != "pool" or n_shadows < 6 or n_targets > n_shadows):
-        raise ParameterError(
-            "target 'pool' needs n_shadows of at least 6 and at least n_targets; otherwise target is None or "
-            "(topic_word, members)."
-        )
-    given = None if target is None or isinstance(target, str) else _given(target, counts)
+    given = None if target is None else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
     score = relative_likelihood_scores if attack == "rmia" else likelihood_ratio_scores
@@ -334,13 +326,6 @@ def lira(
     if given is not None:
         found, members, drawn_by = given[0], given[1], "unknown"
         scores = score(found, values, inside, **how)
-    elif pooled:
-        members, drawn_by = inside[:n_targets], "half" if n_targets == 1 else "shared halves"
-        # The complement goes too: it would tell who is in, and leave each document in unequally many.
-        others = [np.arange(n_shadows) // 2 != row // 2 for row in range(n_targets)]
-        scores = np.array(
-            [score(values[row], values[rest], inside[rest], **how) for row, rest in enumerate(others)]
-        )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
         scores = score(trained(members, target_seeds, "targets"), values, inside, **how)
@@ -351,15 +336,9 @@ def lira(
 
 def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Check a target that is already trained."""
-    try:
-        topic_word, members = target
-    except (TypeError, ValueError):
-        raise ParameterError("target must be None, 'pool' or a pair (topic_word, members).") from None
-    members = as_array(members, "the target's members")
-    if members.shape != (counts.shape[0],) or members.dtype != np.bool_:
-        raise ParameterError(
-            f"the target's members must be {counts.shape[0]} booleans, one for each document of the corpus."
-        )
+    if not isinstance(target, tuple | list) or len(target) != 2:
+        raise ParameterError("target must be None, or a pair (topic_word, members).")
+    topic_word, members = target[0], as_members(target[1], (counts.shape[0],), "the target's members")
     if members.all() or not members.any():
         raise ParameterError(
             "the target's members must be some of the corpus's documents, neither all nor none."

@@ -52,12 +52,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from discreet._base.arrays import as_array, as_labels
+from discreet._base.arrays import as_labels
 from discreet._base.persons import check_same_rows
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet._base.validate import check, number, shown, whole
-from discreet.audit.arguments import SEED, TRAIN, check_promise
+from discreet.audit.arguments import SEED, TRAIN, as_members, check_promise
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
@@ -100,9 +100,7 @@ def simple_attacks(
         "max", "std" and "entropy".
     """
     theta = np.asarray(fold_in(topic_word, corpus, n_jobs=n_jobs))
-    members = as_array(members, "members")
-    if members.shape != (len(theta),):
-        raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
+    members = as_members(members, (len(theta),))
     # the more clear-cut a mixture, the larger
     found = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
     return {name: AuditReport(values, members, name, epsilon, delta, coins) for name, values in found.items()}

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet._base.validate import check, faults_of, number, refuse, whole
+from discreet._base.validate import check, number, whole
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import (
     gaussian_noise_for,
@@ -195,7 +195,6 @@ def solve(excess: Callable[[float], float], start: float, *, tolerance: float, s
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)
 GROUP_SIZES = (2, 5, 10)
-_RULES = {"n_documents": whole()}
 
 
 class Noise(NamedTuple):
@@ -355,7 +354,8 @@ def explain_budget(
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)
     unit_name = check_unit_name(unit_name, privacy_unit)
-    refuse([] if n_documents is None else faults_of({"n_documents": n_documents}, _RULES))
+    if n_documents is not None:
+        check(n_documents=(n_documents, whole()))
     delta = check_delta(delta, n_units_lower_bound=n_documents)
     mu, failure = _noise_of(epsilon, delta, events, neighboring)
     if failure and group_failure is None:
