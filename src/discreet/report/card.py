@@ -16,20 +16,7 @@ from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import Release
-from discreet.report.wording import (
-    NOT_REVIEWED,
-    TOPICS_NOT_REVIEWED,
-    epsilon_shown,
-    forecast_told,
-    label_of,
-    many,
-    promised,
-    reports_counted,
-    said_of,
-    settings_told,
-    shown,
-    words_origin,
-)
+from discreet.report import wording
 
 #: What some reader of Markdown acts on, where it stands; all else is left as people write it.
 _MARKUP = re.compile(
@@ -55,18 +42,20 @@ def warning(release: Promised, again: str) -> str:
 
 def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:
     """Return what people said of a release; whom to write to may become a link."""
-    said = [(name, plain(text)) for name, text in said_of(release)]
+    said = [(name, plain(text)) for name, text in wording.said_of(release)]
     return [(name, text.replace("\\@", "@") if name == DETAILS["contact"] else text) for name, text in said]
 
 
 def booked(release: Release | NumbersRelease) -> str:
     """Return the table of everything that stands on the ledger."""
-    return table(("for", "as"), [(plain(purpose), event) for purpose, event in label_of(release)["entries"]])
+    return table(
+        ("for", "as"), [(plain(purpose), event) for purpose, event in wording.label_of(release)["entries"]]
+    )
 
 
 def settings(release: Promised, **said: str | None) -> str:
     """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
-    public = {name: said.get(name) or value for name, value in settings_told(release).items()}
+    public = {name: said.get(name) or value for name, value in wording.settings_told(release).items()}
     return table(
         ("name", "value"),
         [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
@@ -77,7 +66,7 @@ def card_of(
     release: Release | NumbersRelease, heading: str, facts: list[tuple[str, str]], sections: dict[str, str]
 ) -> str:
     """Return a card: what is promised, facts as a table, and sections with a heading each."""
-    label = label_of(release)
+    label = wording.label_of(release)
     parts = [
         f"# {heading}",
         label["guarantee"],
@@ -114,22 +103,22 @@ def card(release: Release) -> str:
     topics, words = release.topic_word.shape
     facts = [
         *_promised(release),
-        ("words", words_origin(release, plain)),
+        ("words", wording.words_origin(release, plain)),
         ("settings", "public"),
         *_numbers(release),
         *about(release),
-        ("review of the words", plain(release.review or NOT_REVIEWED)),
+        ("review of the words", plain(release.review or wording.NOT_REVIEWED)),
     ]
     listed = [
-        f"{topic}. {_called(name)}{', '.join(plain(shown(word)) for word in top)}"
+        f"{topic}. {_called(name)}{', '.join(plain(wording.shown(word)) for word in top)}"
         for topic, (name, top) in enumerate(
             zip(release.topic_names, release.top_words(_WORDS), strict=True), 1
         )
     ]
     title = release.details.get("title")
-    size = f"{many(topics, 'topic')}, {many(words, 'word')}"
+    size = f"{wording.many(topics, 'topic')}, {wording.many(words, 'word')}"
     what = f"""{_found(release)}: each topic gives a probability to each of
-{many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
+{wording.many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
 `topic_word_noise`, where there is one, says how large the noise is in each cell."""
     use = f"""```python
 from discreet import Release
@@ -141,12 +130,12 @@ release.transform(counts)    # topics of other texts: as private as those texts
 ```
 
 `vocabulary.txt` names the columns, one word a line."""
-    heading = f"A private topic model: {size}" if title is None else plain(shown(title))
+    heading = f"A private topic model: {size}" if title is None else plain(wording.shown(title))
     sections = {
         "What this is": what,
         "Public word vectors": _vectors(release),
         "What was booked": booked(release),
-        "Settings": settings(release, forecast=forecast_told(release)),
+        "Settings": settings(release, forecast=wording.forecast_told(release)),
         "Topics": f"The {min(_WORDS, words)} most probable words of each.\n\n{chr(10).join(listed)}",
         "Use": use,
     }
@@ -154,7 +143,7 @@ release.transform(counts)    # topics of other texts: as private as those texts
 
 
 def _called(name: str | None) -> str:
-    return "" if name is None else f"**{plain(shown(name))}**: "
+    return "" if name is None else f"**{plain(wording.shown(name))}**: "
 
 
 def _may_leave(release: Release) -> str:
@@ -163,13 +152,13 @@ def _may_leave(release: Release) -> str:
         return f"It was fitted without privacy, and may tell of any single {unit}: do not publish it."
     return (
         f"Everything in this folder is covered by the promise above, which limits what it can tell of a single {unit}, "
-        f"and says how far: {promised(release)}"
+        f"and says how far: {wording.promised(release)}"
     )
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:
     """How many units and reports there were, as far as that is told."""
-    units, reports = plural(release.promise.called), reports_counted(release)
+    units, reports = plural(release.promise.called), wording.reports_counted(release)
     told = [("number of reports", reports)] if reports else []
     if release.n_units_noisy is not None:
         noisy = f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
@@ -199,9 +188,9 @@ may tell of texts that they were trained on. {f"{alone} " if alone else ""}`disc
 def prevalence_card(release: PrevalenceRelease) -> str:
     """Return the card of shares of topics in groups. The same release gives the same text."""
     units = plural(release.promise.called)
-    groups, topics = many(len(release.groups), "group"), many(len(release.topics), "topic")
+    groups, topics = wording.many(len(release.groups), "group"), wording.many(len(release.topics), "topic")
     sizes = [
-        (plain(shown(group)), f"{max(size, 0.0):,.0f}{'' if sure else ' (may be empty)'}")
+        (plain(wording.shown(group)), f"{max(size, 0.0):,.0f}{'' if sure else ' (may be empty)'}")
         for group, size, sure in zip(
             release.groups, release.n_units.tolist(), release.certain_groups.tolist(), strict=True
         )
@@ -211,16 +200,16 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         ("noise in each sum", _noise(release)),
         ("groups", _groups(release)),
         ("the topics", _topics(release)),
-        ("review of their words", plain(release.review or TOPICS_NOT_REVIEWED)),
+        ("review of their words", plain(release.review or wording.TOPICS_NOT_REVIEWED)),
         *about(release),
     ]
     title = release.details.get("title")
     what = f"Shares of {topics} in {groups}"
     heading = what if title is None else f"{plain(title)}\n\n{what}"
-    words = [f": {plain(', '.join(map(shown, one)))}" for one in release.topic_words]
+    words = [f": {plain(', '.join(map(wording.shown, one)))}" for one in release.topic_words]
     words = words or [""] * len(release.topics)
     named = enumerate(zip(release.topics, words, strict=True), 1)
-    called = [f"{number}. {plain(shown(name))}{own}" for number, (name, own) in named]
+    called = [f"{number}. {plain(wording.shown(name))}{own}" for number, (name, own) in named]
     this = f"""
 {_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
 group; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
@@ -294,7 +283,7 @@ def _with_ends(value: float, ends: tuple[float, float]) -> str:
 
 
 def _promised(release: Release | NumbersRelease) -> list[tuple[str, str]]:
-    label, spent = label_of(release), "" if isinstance(release, Release) else "spent: "
+    label, spent = wording.label_of(release), "" if isinstance(release, Release) else "spent: "
     warned = label["large_delta"] and not label["no_privacy"]
     return [
         ("unit", f"one {label['unit']}"),
@@ -331,7 +320,7 @@ def _groups(release: PrevalenceRelease) -> str:
     if public.get("group_selection") == "private":
         return "names chosen privately; the choice is booked"
     if "freq" in public:
-        first, last = plain(shown(release.groups[0])), plain(shown(release.groups[-1]))
+        first, last = plain(wording.shown(release.groups[0])), plain(wording.shown(release.groups[-1]))
         return f"periods of a public range, {first} to {last}, as declared by whoever made this"
     return "a public list, not made from these texts, as declared by whoever made this"
 
@@ -364,7 +353,7 @@ def _topics(release: PrevalenceRelease) -> str:
         )
     if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
-    cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"
+    cost = f"released at epsilon = {wording.epsilon_shown(float(epsilon))}"
     if _booked_here(release):
         return f"{cost}, which is counted in the promise: both stand on one ledger"
     return f"{cost}, which is not counted in the promise: for readers of both, the costs add up"

@@ -50,27 +50,8 @@ from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report import svg as topic_map
+from discreet.report import wording
 from discreet.report.svg import map_svg, similarity_svg
-from discreet.report.wording import (
-    NOT_REVIEWED,
-    because,
-    by_share,
-    cut,
-    epsilon_shown,
-    first_sentences,
-    forecast_told,
-    label_of,
-    many,
-    mostly_noise,
-    questions,
-    reports_counted,
-    said_of,
-    settings_told,
-    shown,
-    text_covered,
-    words_origin,
-)
-from discreet.report.wording import told as noise_told
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -108,20 +89,9 @@ _LARGEST_INDEX = 200_000
 class Listing:
     """The words of a report.
 
-    Attributes
-    ----------
-    candidates : list of arrays
-        For each topic its listed words, the most probable first.
-    labels : list of lists of str
-        For each topic the name that a person gave it, or three words that name it.
-    above : boolean array of shape (n_topics, n_words), or None
-        Which words stand above the noise; None where the release does not tell the noise.
-    data : JSON object
-        What the page's script needs.
-    topics_a_word : int
-        How many topics the search lists for a word at most.
-    noisy : boolean array of shape (n_topics,)
-        Which topics are mostly noise; they are called that.
+    Of each topic its listed words, the most probable first, and its label: the name that a person gave it, or three of
+    its words. Which words stand above the noise, where the release tells it; what the page's script needs; how many
+    topics the search lists for a word at most; which topics are mostly noise.
     """
 
     candidates: list[Indices]
@@ -139,7 +109,7 @@ def list_words(release: Release) -> Listing:
     above = None if noise is None else topic_word > STANDARD_DEVIATIONS * noise
     weight = _positive(release.word_weight)
     candidates = [_candidates(row, weight) for row in topic_word]
-    noisy = mostly_noise(release)
+    noisy = wording.mostly_noise(release)
     labels = [
         _label(release, topic, candidates[topic], weight, above, bool(noisy[topic]))
         for topic in range(n_topics)
@@ -158,7 +128,7 @@ def list_words(release: Release) -> Listing:
         for topic, chosen in enumerate(candidates)
     ]
     data = {
-        "words": [shown(release.vocabulary[word]) for word in listed.tolist()],
+        "words": [wording.shown(release.vocabulary[word]) for word in listed.tolist()],
         "weight": None if weight is None else _rounded(weight[listed]),
         "index": [_strongest(topic_word[:, word], word, above, depth) for word in listed.tolist()],
         "topics": topics,
@@ -169,13 +139,7 @@ def list_words(release: Release) -> Listing:
 
 
 def starting_place(release: Release) -> float | None:
-    """Return the lambda at which lists of such texts read best; None where the release does not tell how long they are.
-
-    Returns
-    -------
-    float or None
-        From 0.4 to 1, a twentieth's multiple.
-    """
+    """Return the lambda, from 0.4 to 1, at which lists of such texts read best; None where their length is not told."""
     n_units, length = release.n_units_noisy, release.configuration.get("words_a_unit")
     n_words = len(release.vocabulary)
     if (
@@ -226,15 +190,15 @@ def _label(
     """Name a topic as a person did, or by words probable in it and typical of it, no noise if there is a choice."""
     given = release.topic_names[topic]
     if noisy:  # a title made of its words would be believed
-        return ["mostly noise"] if given is None else [shown(given), "mostly noise"]
+        return ["mostly noise"] if given is None else [wording.shown(given), "mostly noise"]
     if given is not None:
-        return [shown(given)]
+        return [wording.shown(given)]
     row = release.topic_word[topic, chosen]
     rank = -row if weight is None else -_relevance(row, weight[chosen], 0.6)
     order = np.argsort(rank, kind="stable")
     if above is not None:
         order = order[np.argsort(~above[topic, chosen[order]], kind="stable")]
-    return [shown(release.vocabulary[word]) for word in chosen[order[:3]].tolist()]
+    return [wording.shown(release.vocabulary[word]) for word in chosen[order[:3]].tolist()]
 
 
 def _strongest(column: Floats, word: int, above: NDArray[np.bool_] | None, depth: int) -> list[float]:
@@ -265,29 +229,17 @@ def report(
     curve: str = "",
     fit: FitRelease | None = None,
 ) -> str:
-    """Return the report of a release as one HTML page.
+    """Return the report of a release as one HTML page; the same release gives the same text.
 
-    Parameters
-    ----------
-    release : Release
-    audit : AuditReport, optional
-        Shown in a section of its own. Such a page is not private: it is for whoever holds the text.
-    curve : str
-        The picture of that audit, as SVG.
-    fit : FitRelease, optional
-        How well the release describes private documents; released numbers, so the page may leave with them.
-
-    Returns
-    -------
-    str
-        Deterministic: the same release gives the same text.
+    With an ``audit``, and its picture ``curve`` as SVG, the page is not private: it is for whoever holds the text. How
+    well the release describes private documents, ``fit``, is released numbers, so the page may leave with them.
     """
     listing = list_words(release)
     topics = _topics(release, listing)
     label = _privacy_label(release)
     body = template("report.html.j2").render(
         data=Markup(_json(listing.data)),  # escaped where it is made; everything else is escaped by jinja2
-        sentences=first_sentences(release, listing.labels),
+        sentences=wording.first_sentences(release, listing.labels),
         ranking=_ranking(release, topics),
         width=topic_map.WIDTH,
         height=topic_map.HEIGHT,
@@ -303,11 +255,11 @@ def report(
         topics_a_word=listing.topics_a_word,
         topics=topics,
         n_noisy=int(listing.noisy.sum()),
-        noisy_because=because(release),
-        noisy=noise_told(release),
-        verdict=forecast_told(release),
-        questions=questions(release, fit, attacked=audit is not None),
-        covered=text_covered(release),
+        noisy_because=wording.because(release),
+        noisy=wording.told(release),
+        verdict=wording.forecast_told(release),
+        questions=wording.questions(release, fit, attacked=audit is not None),
+        covered=wording.text_covered(release),
         similar=Markup(_similar(release, listing)),
         label=label,
         fit=None if fit is None else _fit(fit, release),
@@ -364,7 +316,7 @@ def _starts_because(release: Release) -> str:
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     """What the page itself says of each topic."""
     on_map = [
-        "" if noisy else cut(label[0], _LONGEST_ON_MAP)
+        "" if noisy else wording.cut(label[0], _LONGEST_ON_MAP)
         for label, noisy in zip(listing.labels, listing.noisy, strict=True)
     ]
     circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
@@ -384,7 +336,7 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
             low, high = max(0.0, row[word] - half), row[word] + half
             words.append(
                 {
-                    "word": shown(release.vocabulary[word]),
+                    "word": wording.shown(release.vocabulary[word]),
                     "percent": _percent(row[word]),
                     "noise": None if noise is None or not half else _percent(half),
                     "solid": listing.above is None or bool(listing.above[number, word]),
@@ -422,29 +374,25 @@ def _similar(release: Release, listing: Listing) -> str:
 
 def _privacy_label(release: Release) -> dict[str, Any]:
     """What the privacy label says."""
-    budget = release.ledger.epsilon
-    return label_of(release) | {
+    budget, units = release.ledger.epsilon, release.n_units_noisy
+    return wording.label_of(release) | {
         "budget": "no limit" if math.isinf(budget) else f"{budget:g}",
         "in_words": release.promise.in_words(),
-        "words": words_origin(release),
-        "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
-        "one_over_units": _one_over(release.n_units_noisy),
-        "reports": reports_counted(release),
+        "words": wording.words_origin(release),
+        "units": None if units is None else f"{max(units, 0):,.0f}",
+        # The delta that would allow to publish one unit as it is, rounded down.
+        "one_over_units": None if units is None or units < 1 else f"{1 / units:.2g}",
+        "reports": wording.reports_counted(release),
         "settings": [
             (clean(name), clean(value if isinstance(value, str) else json.dumps(value)))
-            for name, value in settings_told(release).items()
+            for name, value in wording.settings_told(release).items()
             if not is_detail(name)
         ],
         "title": release.details.get("title"),
-        "details": said_of(release),
+        "details": wording.said_of(release),
         "review": release.review,
-        "not_reviewed": NOT_REVIEWED,
+        "not_reviewed": wording.NOT_REVIEWED,
     }
-
-
-def _one_over(n_units: float | None) -> str | None:
-    """Write the delta that would allow to publish one unit as it is, rounded down; None where it is not known."""
-    return None if n_units is None or n_units < 1 else f"{1 / n_units:.2g}"
 
 
 def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
@@ -456,7 +404,7 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
         )
     low, high = (100 * math.exp(-end) for end in reversed(fit.interval()))
     most = max(100.0, high) * 1.05
-    return label_of(fit) | {
+    return wording.label_of(fit) | {
         "in_words": fit.in_words(),
         "ratio": f"{100 * fit.perplexity_ratio:.1f}",
         "perplexity": f"{fit.perplexity:,.0f}",
@@ -486,7 +434,7 @@ def _audit(audit: "AuditReport", curve: str, release: Release) -> dict[str, Any]
         "svg": Markup(curve),
         "targets": len(audit.scores),
         "documents": f"{audit.scores.shape[1]:,}",
-        "promised": None if audit.epsilon is None else epsilon_shown(audit.epsilon),
+        "promised": None if audit.epsilon is None else wording.epsilon_shown(audit.epsilon),
         # A fit may spend a little less than it was given.
         "other": audit.epsilon is not None
         and not any(
@@ -523,11 +471,11 @@ ASK = "not private: top_words() tells them"
 def release_html(release: Release) -> str:
     """Return the release as HTML for a notebook."""
     topics, words = release.topic_word.shape
-    weight, noisy = release.topic_weight, mostly_noise(release)
+    weight, noisy = release.topic_weight, wording.mostly_noise(release)
     private = math.isfinite(release.promise.epsilon)
     first = release.top_words(_WORDS) if private else [[ASK] for _ in range(topics)]
     names = [
-        "mostly noise" if noise else "" if name is None else shown(name)
+        "mostly noise" if noise else "" if name is None else wording.shown(name)
         for name, noise in zip(release.topic_names, noisy.tolist(), strict=True)
     ]
     rows = [
@@ -535,24 +483,24 @@ def release_html(release: Release) -> str:
             str(topic + 1),
             "" if weight is None else f"{100 * weight[topic]:.1f} %",
             *([names[topic]] if any(names) else []),
-            " ".join(map(shown, first[topic])),
+            " ".join(map(wording.shown, first[topic])),
         )
-        for topic in by_share(release)
+        for topic in wording.by_share(release)
     ]
     head = ("topic", "share", "name", "words") if any(names) else ("topic", "share", "words")
     facts = [
-        ("promise", label_of(release)["promise"]),
+        ("promise", wording.label_of(release)["promise"]),
         ("noise", release.determinism),
         *_left_on_ledger(release.ledger),
-        ("words", words_origin(release)),
-        ("review", release.review or NOT_REVIEWED),
-        *said_of(release),
+        ("words", wording.words_origin(release)),
+        ("review", release.review or wording.NOT_REVIEWED),
+        *wording.said_of(release),
     ]
     title = release.details.get("title", "Release")
     drawn: list[str] = []
     if private and 1 < topics <= _DRAWN:
         labels = [
-            "" if noise else shown(name or ", ".join(first[topic][:3]))
+            "" if noise else wording.shown(name or ", ".join(first[topic][:3]))
             for topic, (name, noise) in enumerate(zip(release.topic_names, noisy.tolist(), strict=True))
         ]
         drawn = [map_svg(release.topic_word, weight, labels, range(1, topics + 1))]
@@ -571,7 +519,7 @@ def numbers_html(release: NumbersRelease) -> str:
     """Return shares of topics in groups, how well topics fit, or the size of another kind, as HTML for a notebook."""
     promise = release.promise
     facts = [
-        ("promise", label_of(release)["promise"]),
+        ("promise", wording.label_of(release)["promise"]),
         ("noise", release.determinism),
     ]
     if not isinstance(release, PrevalenceRelease):
@@ -582,10 +530,10 @@ def numbers_html(release: NumbersRelease) -> str:
         facts.append((f"number of {plural(promise.called)}", f"about {release.n_units_in_all:,.0f}"))
         return facts_html(release.PURPOSE.capitalize(), facts)
     shares = release.shares().share
-    head = ("group", f"{plural(promise.called)}, about", *map(shown, release.topics))
+    head = ("group", f"{plural(promise.called)}, about", *map(wording.shown, release.topics))
     rows = [
-        (shown(group), f"{max(size, 0.0):,.0f}", *(f"{100 * share:.1f} %" for share in row))
+        (wording.shown(group), f"{max(size, 0.0):,.0f}", *(f"{100 * share:.1f} %" for share in row))
         for group, size, row in zip(release.groups, release.n_units.tolist(), shares.tolist(), strict=True)
     ]
-    size = f"Shares of {len(release.topics)} topics in {many(len(release.groups), 'group')}"
+    size = f"Shares of {len(release.topics)} topics in {wording.many(len(release.groups), 'group')}"
     return facts_html(size, facts, table_html(head, rows))

@@ -39,12 +39,7 @@ MOSTLY_NOISE = "mostly noise"
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
-    """Return the page of a prevalence release. The same release gives the same text.
-
-    Parameters
-    ----------
-    release : PrevalenceRelease
-    """
+    """Return the page of a prevalence release. The same release gives the same text."""
     base: list[float] = (
         release.shares().share[0] if len(release.groups) == 1 else overall(release.sums)
     ).tolist()

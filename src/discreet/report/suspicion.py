@@ -61,17 +61,7 @@ def has_several_scripts(word: str) -> bool:
 
 
 def look_alikes(words: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
-    """Return those of the others that look like one of the words, and like which.
-
-    Parameters
-    ----------
-    words, others : iterable of str
-
-    Returns
-    -------
-    dict
-        For each word that some look like, those, in their order.
-    """
+    """Return, for each word that some of the others look like, those, in their order."""
     seen: dict[str, list[str]] = {}
     for other in others:
         seen.setdefault(skeleton(other), []).append(other)

@@ -50,18 +50,10 @@ _STEP = 12.0
 
 
 class Circle(NamedTuple):
-    """A topic on the map.
+    """A topic on the map, in units of the drawing: where it stands, and where the middle of its label.
 
-    Attributes
-    ----------
-    x, y, radius : float
-        In units of the drawing.
-    label_x, label_y : float
-        Where its label's middle stands.
-    crowded : bool
-        Whether there is no free place for the label; it is then shown on demand only.
-    small_x, small_y, small_crowded
-        The same for the larger letters that a small screen needs.
+    A label without a free place is crowded, and shown on demand only. ``small_``: for the larger letters of a small
+    screen.
     """
 
     x: float
@@ -104,15 +96,9 @@ def scale(distance: Floats) -> Floats:
 def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[str]) -> list[Circle]:
     """Return a circle for each topic, with areas in proportion to their weights, and a place for its label.
 
-    Circles that would overlap are pushed apart, so distances on the map are approximate. A label lies on no circle and
-    on no other label; one that finds no such place is crowded. An empty label takes no place.
-
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-    topic_weight : array of shape (n_topics,), optional
-        Without it all circles are alike.
-    labels : sequence of str of length n_topics
+    Circles that would overlap are pushed apart, so distances on the map are approximate. Without weights all are alike.
+    A label lies on no circle and on no other label; one that finds no such place is crowded. An empty label
+    takes no place.
     """
     n_topics = len(topic_word)
     weight = np.full(n_topics, 1 / n_topics) if topic_weight is None else topic_weight
@@ -134,12 +120,7 @@ def map_svg(
 ) -> str:
     """Return the map of topics as one drawing without script or style sheet, for a notebook; dark or light as the page.
 
-    Parameters
-    ----------
-    topic_word, topic_weight, labels
-        As for :func:`lay_out`; a topic with an empty label is drawn with a broken line.
-    numbers : sequence of int of length n_topics
-        What stands in the circles.
+    A topic with an empty label is drawn with a broken line. ``numbers`` stand in the circles.
     """
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" style="max-width:100%" role="img" '
@@ -252,13 +233,7 @@ _LEVELS = 10
 
 
 def similarity_svg(topic_word: NDArray[np.float64], numbers: Sequence[int], names: Sequence[str]) -> str:
-    """Return the drawing of 3 to ``MOST_TOPICS`` topics, or nothing where there are fewer or more.
-
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-    numbers, names : sequences of length n_topics
-    """
+    """Return the drawing of 3 to ``MOST_TOPICS`` topics, or nothing where there are fewer or more."""
     n_topics = len(topic_word)
     if not 3 <= n_topics <= MOST_TOPICS:
         return ""
@@ -315,19 +290,10 @@ def axis_top(share: Floats, high: Floats) -> float:
 def line_chart(
     level: Floats, low: Floats, high: Floats, groups: Sequence[str], top: float, *, flat: bool = False
 ) -> str:
-    """Return a line over the groups in their order, with the interval of each group behind it.
+    """Return a line over the groups in their order, with the interval of each group behind it; grey where it is flat.
 
-    Intervals are bars apart, not one band: each is about its own group, and its edges are no line that moves.
-
-    Parameters
-    ----------
-    level, low, high : arrays of shape (n_groups,)
-        Between 0 and 1.
-    groups : sequence of str
-    top : float
-        Where the axis ends.
-    flat : bool, default False
-        Whether nothing is seen to move: then it is grey.
+    Intervals are bars apart, not one band: each is about its own group, and its edges are no line that moves. The axis
+    ends at ``top``.
     """
     n = len(level)
     x = np.linspace(_LEFT + 4, _WIDTH - 6, n) if n > 1 else np.array([(_LEFT + _WIDTH) / 2])
@@ -364,16 +330,8 @@ def interval_chart(
 ) -> str:
     """Return a row for each group: its share, an interval, and a short line where the share of all the others lies.
 
-    Parameters
-    ----------
-    share, low, high, rest : arrays of shape (n_groups,)
-        Where ``rest`` is not a number there is no short line.
-    groups : sequence of (str, str)
-        What each is called, and what is said of it where it is pointed at.
-    states : sequence of str
-        "more", "less" or "noise": what the groups are surely to the others.
-    top : float
-        Where the axis ends.
+    A group is what it is called, and what is said of it where it is pointed at; its state is "more", "less" or "noise":
+    what it surely is to the others. Where ``rest`` is not a number there is no short line.
     """
     height = _CHART_ROW * len(share) + _BOTTOM
 
@@ -420,13 +378,9 @@ def difference_chart(difference: float, low: float, high: float, most: float, *,
 def _grid(top: float, y: Any) -> str:
     return "".join(
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
-        f'<text class="tick end" x="{_LEFT - 4}" y="{y(value):.1f}" dy=".35em">{_short_percent(value)}</text>'
+        f'<text class="tick end" x="{_LEFT - 4}" y="{y(value):.1f}" dy=".35em">{100 * value:.3g}\u202f%</text>'
         for value in (0.0, top / 2, top)
     )
-
-
-def _short_percent(value: float) -> str:
-    return f"{100 * value:.3g}\u202f%"
 
 
 def _points(x: Any, y: Any) -> str:

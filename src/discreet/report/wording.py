@@ -223,10 +223,7 @@ _HARDLY = 0.05
 def noise_share(release: Release) -> NDArray[np.float64] | None:
     """Return the noise of the words that set each topic apart most, beside what sets them apart; None if not told.
 
-    Returns
-    -------
-    array of shape (n_topics,)
-        Sum of standard deviations over sum of excess, of twenty words. Not negative; may exceed 1.
+    Sum of standard deviations over sum of excess, of twenty words: not negative; may exceed 1.
     """
     noise = release.topic_word_noise
     if noise is None:
@@ -288,11 +285,7 @@ def weak_verdict(release: Release) -> str | None:
 def forecast_told(release: Release, *, again: bool = True) -> str | None:
     """Return the forecast of a release, which knew no text, and what its topics say to it; None without one.
 
-    Parameters
-    ----------
-    release : Release
-    again : bool, default True
-        Whether to tell the forecast itself, which may have been told before.
+    ``again``: whether to tell the forecast itself, which may have been told before.
     """
     forecast, noise = release.configuration.get("forecast"), told(release)
     if not isinstance(forecast, str):
