@@ -20,7 +20,7 @@ from discreet.cli.files import written
 from discreet.release import Release
 from discreet.release.files import clean
 from discreet.release.numbers import NumbersRelease
-from discreet.report.wording import mostly_noise, shown
+from discreet.report.wording import by_share, mostly_noise, shown
 from discreet.report.wording import told as noise_told
 
 if TYPE_CHECKING:
@@ -152,10 +152,7 @@ def print_topics(
     table.add_column("words", overflow="fold", min_width=min(longest, out.width))
     noisy = mostly_noise(release)
     apart = ", " if any(" " in word for row in words for word in row) else " "
-    order: list[int] = (
-        list(range(len(words))) if weights is None else (-weights).argsort(kind="stable").tolist()
-    )
-    for topic in sorted(order, key=lambda topic: bool(noisy[topic])):
+    for topic in by_share(release):
         share = [] if weights is None else [f"{100 * weights[topic]:.1f} %"]
         name = release.topic_names[topic]
         before = [f"{one}: " for one in share] if narrow else []

@@ -82,12 +82,7 @@ def labels_of(
         return documents.labels
     if is_standard_input(corpus):
         raise ParameterError("a cross table is read in two passes, so it cannot come from standard input.")
-    given: dict[str, Any] = {
-        **options,
-        "label": fields[1],
-        "vocabulary": documents.vocabulary[:1],
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    given: dict[str, Any] = {**options, "label": fields[1], "vocabulary": documents.vocabulary[:1]}
     return documents.labels, read_corpus(corpus, known, **given).labels
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import declare_public, load, say_skipped
 from discreet.cli.options import CountOrNone, Texts, all_but, called, check_output_file, refuse_given
-from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
 
@@ -98,8 +97,6 @@ def _check(source: Path, out: Path, target_format: str | None) -> None:
     if wanted not in WRITABLE_FORMATS:
         why = "holds raw text, which counts are not" if wanted in FORMATS else "is not known"
         raise CorpusError(f"--to {wanted}: this format {why}; choose one of {listed(WRITABLE_FORMATS)}.")
-    if not is_standard_input(source) and not source.exists():
-        raise CorpusError(f"{source} does not exist; check the path.")
     check_output_file(out, option="OUT", apart={"IN": source})
     if out.exists():  # empty, or no file
         raise CorpusError(f"{out} exists; name another file.")

@@ -129,21 +129,11 @@ def _measure_privately(
     if out is not None:
         save_with_card(made, out)
     if json_:
-        low, high = made.interval()
-        print_json(
-            {
-                "guarantee": made.guarantee,
-                "perplexity_ratio": made.perplexity_ratio,
-                "gain": made.gain,
-                "low": low,
-                "high": high,
-                "perplexity": made.perplexity,
-                "perplexity_interval": made.perplexity_interval(),
-                "unigram_perplexity": made.unigram_perplexity,
-                "unigram_interval": made.unigram_interval(),
-                "n_units": made.n_units,
-            }
-        )
+        names = ("guarantee", "perplexity_ratio", "gain", "perplexity", "unigram_perplexity", "n_units")
+        figures = {name: getattr(made, name) for name in names}
+        figures |= dict(zip(("low", "high"), made.interval(), strict=True))
+        figures |= {name: getattr(made, name)() for name in ("perplexity_interval", "unigram_interval")}
+        print_json(figures)
     else:
         typer.echo(made.in_words())
     say.print(made.guarantee)

@@ -25,10 +25,7 @@ from discreet.cli.shares import InGroups, check_field, labels_of, show_shares
 from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     import discreet.corpus
-    from discreet.privacy import Ledger
     from discreet.release import Release
 
 _SHOWN = 12
@@ -88,6 +85,8 @@ def _fit(
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
+    from discreet.central.preview import preview
+    from discreet.cli.app import as_option
     from discreet.cli.commands.perturb import say_unreachable
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.corpus import ShardedCorpus
@@ -186,8 +185,15 @@ def _fit(
         )
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     asks = not (checks or yes or quiet) and sys.stdin.isatty() and sys.stderr.isatty()
-    if checks or asks:
-        _say_what_would_come(documents, given, book, console() if asks else console_of_results())
+    if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
+        if sharded:
+            raise ParameterError(
+                "shards are not looked at as a whole: check a file of the texts, or pass --yes."
+            )
+        called = given["privacy_unit"] if book is None else book.called
+        shown = console() if asks else console_of_results()
+        for line in preview(documents, *estimators(**given), called).in_words(as_option("fit")):
+            shown.print(PRIVATE + line)
     if checks:
         return
     left = "" if book is None else f" of {book.remaining().epsilon:.4g} that {book.path} has left"
@@ -250,23 +256,6 @@ def check(**given: Any) -> None:
     texts, and marked so in each line. Nothing is booked or written.
     """
     _fit(True, **given)
-
-
-def _say_what_would_come(
-    documents: Any, given: dict[str, Any], book: "Ledger | None", out: "Console"
-) -> None:
-    """Show the holder what is in the texts and what a fit would do; every line says that it is private."""
-    from discreet.central._fit_topics import estimators
-    from discreet.central.preview import preview
-    from discreet.cli.app import as_option
-    from discreet.corpus import Corpus
-
-    if not isinstance(documents, Corpus):
-        raise ParameterError("shards are not looked at as a whole: check a file of the texts, or pass --yes.")
-    called = given["privacy_unit"] if book is None else book.called
-    found = preview(documents, *estimators(**given), called)
-    for line in found.in_words(as_option("fit")):
-        out.print(PRIVATE + line)
 
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:

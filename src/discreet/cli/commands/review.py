@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, ReleaseError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.release import PrevalenceRelease, Release
+    from discreet.release import Release
     from discreet.report.suspicion import Suspect
 
 _PAGE = 25
@@ -53,8 +53,15 @@ def review(
     --json: Print the words as JSON and stop.
     """
     from discreet.cli.display import console, print_json
-    from discreet.release import Release
-    from discreet.release.edits import apply, details_that_hold, parse, reviewed_shares, word_in_line
+    from discreet.release import PrevalenceRelease, Release
+    from discreet.release.edits import (
+        EditList,
+        apply,
+        details_that_hold,
+        parse,
+        reviewed_shares,
+        word_in_line,
+    )
     from discreet.report.suspicion import look_alikes, suspicious_words
     from discreet.report.wording import shown
 
@@ -69,7 +76,9 @@ def review(
     if shares_out is not None:
         check_release_file(shares_out, option="--shares-out")
     release = Release.load(model)
-    of_groups = None if shares is None else _shares_of(release, shares)
+    of_groups = None if shares is None else PrevalenceRelease.load(shares)
+    if of_groups is not None:  # those of other topics are refused before anybody is asked anything
+        reviewed_shares(of_groups, release, EditList(), release)
     lines = [] if edits is None else list_lines(edits, "--edits")
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(release, flagged=() if names is None else read_list(names, "--names"))
@@ -112,7 +121,10 @@ def review(
     if out is not None:
         reviewed.save(out)
         say.print(f"wrote {out}: {reviewed.review}")
-    for name in details_that_hold(reviewed, gone) if out is not None else ():
+    holding = list(details_that_hold(reviewed, gone)) if out is not None else []
+    if of_groups is not None:
+        holding += [f"{name} of {shares_out}" for name in details_that_hold(of_groups, gone)]
+    for name in holding:
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.")
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
         still = ", ".join(map(_letters, alike))
@@ -120,26 +132,12 @@ def review(
     if of_groups is not None and shares_out is not None:
         written = save_with_card(of_groups, shares_out)
         say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}")
-        for name in details_that_hold(of_groups, gone):
-            always.print(
-                f"Look again: the {name} of {shares_out} still holds a word that was removed or renamed."
-            )
         say.print(
             f"{shares}, its card, and pages and tables made of it hold the words from before: publish {shares_out} and "
             "what is made of it."
         )
     if out is not None:
         say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.")
-
-
-def _shares_of(release: "Release", path: Path) -> "PrevalenceRelease":
-    """Read shares; refuse those of other topics before anybody is asked anything."""
-    from discreet.release import PrevalenceRelease
-    from discreet.release.edits import EditList, reviewed_shares
-
-    shares = PrevalenceRelease.load(path)
-    reviewed_shares(shares, release, EditList(), release)
-    return shares
 
 
 def _letters(word: str) -> str:
