@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from discreet._base.arrays import column_words, is_frame
+from discreet._base.files import read_json
 from discreet._base.progress import Callback
 from discreet._base.validate import is_folder
 from discreet.corpus.corpus import Corpus, with_rows
@@ -24,7 +24,6 @@ from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
-_LARGEST_ORIGIN = 1 << 14
 #: Encodings of Western Europe; the second takes any bytes.
 _WESTERN = ("cp1252", "latin-1")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -345,11 +344,9 @@ def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool 
     file = side_file(target, "origin")
     if not file.is_file():
         return None
-    value: Any = None
-    if file.stat().st_size <= _LARGEST_ORIGIN:
-        text = read_text(file)
-        with suppress(ValueError, RecursionError):  # of JSON; the error would show what it found
-            value = json.loads(text)
+    value, text = None, read_text(file)
+    with suppress(ValueError):
+        value = read_json(text)
     try:
         return WordOrigin.from_json(value, words, other_words=other_words)
     except CorpusError as error:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback
 from discreet._base.validate import kind_of
 from discreet._version import __version__
-from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, run_task
+from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, refuse_none, run_task
 from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget
 from discreet.errors import DiscreetError, EngineError
 
@@ -143,8 +143,7 @@ class DaskEngine:
         states: StateStore | None = None,
     ) -> NDArray[np.int64]:
         """Return the sum over shards: see :meth:`Engine.map_sum`."""
-        if not shards:
-            raise EngineError("there are no shards to go through.")
+        refuse_none(shards)
         total = self._persist(lambda: self._sum(_Work(function, shards, public, states)))
         if states is not None:
             states.history.append(public)

@@ -192,7 +192,7 @@ class ProcessEngine:
         states: StateStore | None = None,
     ) -> NDArray[np.int64]:
         """Return the sum over shards: see :meth:`Engine.map_sum`."""
-        _refuse_none(shards)
+        refuse_none(shards)
         step: Step | None = None
         if states is not None:
             step = (states.start, states.run, states.history, self.room)
@@ -237,7 +237,8 @@ class ProcessEngine:
         return self
 
 
-def _refuse_none(shards: Sequence[AnyShard]) -> None:
+def refuse_none(shards: Sequence[AnyShard]) -> None:
+    """Refuse to go through no shards: a sum over them has no shape."""
     if not shards:
         raise EngineError("there are no shards to go through.")
 

@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -121,9 +120,7 @@ class Spill:
 def _blocks(
     file: IO[bytes], n_words: int, size: int, columns: NDArray[np.int32] | None
 ) -> Iterator[tuple[NDArray[np.uint64], Rows]]:
-    for _ in count():
-        if file.tell() >= size:
-            return
+    while file.tell() < size:
         tags, sizes, words, data, labels = (np.load(file, allow_pickle=False) for _ in range(5))
         indptr = np.r_[0, np.cumsum(sizes)]
         words = words if columns is None else columns[words]
