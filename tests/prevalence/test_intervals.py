@@ -140,7 +140,10 @@ def test_intervals_of_differences_hold_what_documents_are_drawn_from(name):
     two = a._replace(
         topics=np.vstack([a.topics[first], b.topics[first]]), counts=np.r_[a.counts[:1], b.counts[:1]]
     )
-    assert np.allclose(compare(two, 0, 1).low, found.low[0])
+    together = differences(
+        *(one._replace(topics=one.topics[first], counts=one.counts[first]) for one in pair), together=True
+    )
+    assert np.allclose(compare(two, 0, 1).low, together.low[0])
 
 
 @pytest.mark.parametrize("unit", ["document", "person"])

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from discreet import Ledger
+from discreet.cli.display import console
+from discreet.cli.shares import show_shares
 from discreet.errors import ParameterError
 from discreet.privacy import events
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.prevalence.changes import differences
 from discreet.release.prevalence.shares import overall
 from discreet.report.prevalence_page import table_csv
 
@@ -55,6 +58,41 @@ def test_what_the_noise_explains_is_grey_and_no_news():
     assert len(re.findall(r'<td class="more\d"', told)) == 2
     assert len(re.findall(r'<tr class="(?:more|less)"><th scope="row">ward [02]: [12] ', told)) == 4
     assert len(re.findall(r'<tr class="noise"><th scope="row">ward 1: [12] ', told)) == 2
+
+
+def test_page_terminal_table_and_sentences_show_one_interval_for_a_difference(capsys):
+    """All are tested together, and the interval is that of the test: it leaves out 0 where the difference is clear."""
+    made = release([[0.60, 0.40], [0.5, 0.5], [0.47, 0.53], [0.5, 0.5]])
+    found, page, columns = made.against_rest(), made.to_html(), made.to_columns()
+    assert 0 < found.certain.sum() < found.certain.size
+    for each in (found, made.compare("ward 0", "ward 2"), made.growth(made.groups)):
+        assert ((each.low > 0) | (each.high < 0)).tolist() == each.certain.tolist()
+    alone = differences(made.sums, made.sums).high - differences(made.sums, made.sums).difference
+    assert np.mean(found.high - found.difference) > 1.1 * np.mean(alone) / math.sqrt(2)
+    show_shares(made, console(quiet=False))
+    told = capsys.readouterr().err
+    assert "interval" in told
+    assert "95 % interval" not in told
+    for low, high in zip(found.low[found.certain], found.high[found.certain], strict=True):
+        ends = f"{100 * low:+.1f} to {100 * high:+.1f}"
+        assert ends in told
+        assert ends.replace("-", "\u2212") in page
+        assert ends in " ".join(found.in_words())
+    assert columns["difference_low"] == found.low.ravel().tolist()
+    assert columns["difference_high"] == found.high.ravel().tolist()
+
+
+def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsys):
+    show_shares(release(np.tile([0.5, 0.3, 0.2], (6, 1))), console(quiet=False))
+    told = capsys.readouterr().err
+    assert "none is clear at 95 %" in told
+    assert "The 12 largest of 18 shares, each with its own interval" in told
+    assert "share in %" in told
+    assert "points" not in told
+    show_shares(release([[0.9, 0.1]]), console(quiet=False))
+    told = capsys.readouterr().err
+    assert told.startswith("All shares, each with its own interval")
+    assert "Differences" not in told
 
 
 def test_the_page_needs_no_network_and_runs_nothing():

@@ -102,7 +102,7 @@ def check_field(corpus: Path, known: str, by: str) -> None:
 
 
 _MOST_SHOWN = 12
-_NOTHING = "noise and chance may explain all of them"
+_NOTHING = "none is clear at 95 %, noise and chance may explain all of them"
 
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
@@ -119,29 +119,35 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
 
     from discreet.cli.display import print_table
 
-    over_time, form = len(made.periods) > 1, "{:+.1f}"
-    parts = chosen = None
-    if len(made.groups) > 1:
-        found = made.growth() if over_time else made.against_rest()
-        sure = np.flatnonzero(found.certain)
+    over_time = len(made.periods) > 1
+    found = None if len(made.groups) == 1 else made.growth() if over_time else made.against_rest()
+    sure = np.zeros(0, np.int64) if found is None else np.flatnonzero(found.certain)
+    if found is not None:
         what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
         counted = f"{len(sure)} of {found.certain.size} are clear at 95 %" if len(sure) else _NOTHING
         say.print(f"Differences, {what} tested together: {counted}.")
-        if len(sure):
-            parts = (found.difference, found.low, found.high)
-            chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
-    if parts is None or chosen is None:
-        alone, form, over_time = made.shares(), "{:.1f}", False
-        parts, chosen = (alone.share, alone.low, alone.high), np.argsort(-alone.share.ravel(), kind="stable")
+    if found is not None and len(sure):
+        parts, form, over = (found.difference, found.low, found.high), "{:+.1f}", over_time
+        chosen, columns = sure, ("group", ">topic", ">points", ">interval", "words")
+    else:
+        alone, form, over = made.shares(), "{:.1f}", False
+        parts, chosen = (alone.share, alone.low, alone.high), np.arange(alone.share.size)
+        columns = ("group", ">topic", ">share in %", ">95 % interval", "words")
+    chosen = chosen[np.argsort(-np.abs(parts[0].ravel()[chosen]), kind="stable")]
+    if not len(sure):
+        which = (
+            f"The {_MOST_SHOWN} largest of {len(chosen)} shares"
+            if len(chosen) > _MOST_SHOWN
+            else "All shares"
+        )
+        say.print(f"{which}, each with its own interval (of the noise alone):")
     rows: list[tuple[str, ...]] = []
     cells: list[int] = chosen[:_MOST_SHOWN].tolist()
     for cell in cells:
         group, topic = divmod(cell, len(made.topics))
         value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
         rows.append((made.groups[group], str(topic + 1), value, f"{low} to {high}", made.topics[topic]))
-    if rows:
-        columns = ("group", ">topic", ">points", ">95 % interval", "words")
-        print_table(say, columns[over_time:], [row[over_time:] for row in rows])
+    print_table(say, columns[over:], [row[over:] for row in rows])
 
 
 def cost_of_topics(made: "PrevalenceRelease") -> str:

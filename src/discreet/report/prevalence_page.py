@@ -10,7 +10,6 @@ the release alone, so it costs no privacy.
 import csv
 import io
 from base64 import b64encode
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,7 +45,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     periods = release.periods
     noisy = [name.startswith(MOSTLY_NOISE) for name in release.topics]
     order: list[int] = sorted(range(len(base)), key=lambda topic: (noisy[topic], -base[topic]))
-    found = _at_the_level_of_the_test(release.against_rest) if len(release.groups) > 1 else None
+    found = release.against_rest() if len(release.groups) > 1 else None
     drawn = _Drawn(release, order, base, _states(release, found), found)
     reach = 1.96 * release.n_units_error
     changes = _changes(release, order) if len(periods) > 1 else None
@@ -77,17 +76,6 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             csv=b64encode(table_csv(release).encode()).decode(),
         ),
     )
-
-
-def _at_the_level_of_the_test(ask: Callable[..., Differences]) -> Differences:
-    """Return differences with intervals that leave out 0 exactly where the difference is certain.
-
-    Of m differences Holm's test leaves r uncertain because the most likely of them exceeds 1 - 0.05 / r, and calls the
-    others certain because they do not: so intervals of that level say the same as the test.
-    """
-    found = ask()
-    drawn = ask(level=1 - 0.05 / max(int((~found.certain).sum()), 1))
-    return found._replace(low=drawn.low, high=drawn.high)
 
 
 def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
@@ -352,7 +340,7 @@ def _change(found: Differences, at: Any, widest: float) -> dict[str, Any]:
 
 def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:
     """Return what grew and what fell from the first quarter of the periods to the last, all topics together."""
-    found, periods = _at_the_level_of_the_test(release.growth), release.periods
+    found, periods = release.growth(), release.periods
     many, most = max(1, len(periods) // 4), float(np.abs(np.concatenate([found.low, found.high])).max())
     rows: list[dict[str, Any]] = [
         {"group": "", "called": topic + 1, "name": shown(release.topics[topic])} | _change(found, topic, most)

@@ -7,7 +7,9 @@ interval :math:`[l, u]` for both (:func:`discreet.release.prevalence.shares.limi
 
 as Zou and Donner have it: variances are taken where the limits lie, which matters where groups are small. A p-value is
 found from the widest interval that does not hold 0. All that are asked for are tested together: p-values are Holm's,
-so that with probability ``level`` not one difference is called certain that is none.
+so that with probability ``level`` not one difference is called certain that is none. Of m differences Holm's test
+leaves r uncertain because the most likely of them exceeds 1 - (1 - ``level``) / r, and calls the others certain because
+they do not: intervals that are shown are of that level, so they leave out 0 exactly where the difference is certain.
 
 *Trends*: the line is a local level for each topic, :math:`y_t = \mu_t + e_t`, :math:`\mu_t = \mu_{t-1} + u_t`, where
 the variance of :math:`e_t` is known (noise and sampling) and that of :math:`u_t` is not: the smoother runs for each of
@@ -62,7 +64,7 @@ class Differences(NamedTuple):
     Attributes
     ----------
     difference, low, high, standard_error, p_value : arrays of shape (n_topics,) or (n_groups, n_topics)
-        ``p_value`` is Holm's, over all entries.
+        ``p_value`` is Holm's, over all entries; the interval follows that test, too: it holds 0 unless ``certain``.
     certain : array of that shape, bool
     topics : tuple of str
         What each topic is called: its first words.
@@ -169,7 +171,7 @@ def sampling_error(sums: Sums) -> Floats:
 
 def compare(sums: Sums, first: int, second: int, level: float = 0.95) -> Differences:
     """Compare two groups, all topics together."""
-    return _alone(differences(_some(sums, [first]), _some(sums, [second]), level))
+    return _alone(differences(_some(sums, [first]), _some(sums, [second]), level, together=True))
 
 
 def growth(sums: Sums, level: float = 0.95) -> Differences:
@@ -180,7 +182,7 @@ def growth(sums: Sums, level: float = 0.95) -> Differences:
     n_groups = len(sums.topics)
     many = max(1, n_groups // 4)
     last, first = (_some(sums, range(start, start + many)) for start in (n_groups - many, 0))
-    return _alone(differences(last, first, level))
+    return _alone(differences(last, first, level, together=True))
 
 
 def against_rest(sums: Sums, level: float = 0.95) -> Differences:
@@ -189,7 +191,7 @@ def against_rest(sums: Sums, level: float = 0.95) -> Differences:
     rest = Sums(
         sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts, float(noise), sums.count_weight
     )
-    return differences(_some(sums, every, each=True), rest, level)
+    return differences(_some(sums, every, each=True), rest, level, together=True)
 
 
 def _some(sums: Sums, which: Sequence[int], *, each: bool = False) -> Sums:
@@ -205,8 +207,8 @@ def _alone(found: Differences) -> Differences:
     return found._replace(**{name: getattr(found, name)[0] for name in found._fields[:6]})
 
 
-def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:
-    """Compare groups row by row, all rows and topics together."""
+def differences(first: Sums, second: Sums, level: float = 0.95, *, together: bool = False) -> Differences:
+    """Compare groups row by row, all rows and topics together; intervals are each by itself, or those of the test."""
     one, other = raw(first), raw(second)
     difference = one.share - other.share
     errors = (one.standard_error, other.standard_error, sampling_error(first), sampling_error(second))
@@ -218,7 +220,6 @@ def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:
         up = np.hypot(high - one.share, other.share - other_low)
         return difference - down, difference + up
 
-    low, high = bounds(ndtri((1 + level) / 2))
     sure, unsure = np.zeros_like(difference), np.full_like(difference, _MOST_DEVIATIONS)
     for _ in range(_HALVINGS):
         z = (sure + unsure) / 2
@@ -226,9 +227,10 @@ def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:
         apart = (below > 0) | (above < 0)
         sure, unsure = np.where(apart, z, sure), np.where(apart, unsure, z)
     p_value = _holm(2 * ndtr(-sure))
-    return Differences(
-        difference, np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), error, p_value, p_value < 1 - level
-    )
+    certain = p_value < 1 - level
+    outside = (1 - level) / (max(int((~certain).sum()), 1) if together else 1)
+    low, high = (np.clip(bound, -1.0, 1.0) for bound in bounds(-ndtri(outside / 2)))
+    return Differences(difference, low, high, error, p_value, certain)
 
 
 def _holm(alone: Floats) -> Floats:
