@@ -260,3 +260,18 @@ def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp
     ]
     assert [sorted(set(text) & set(HIDDEN)) for text in shown] == [[]] * len(shown)
     assert "vil" in said.err
+
+
+@pytest.mark.parametrize(
+    "answers", ["nonsense\n" * 3, "nonsense\n" * 7, "1\n", "q\n", "q\n\n", "q\n\nJane\n", ""]
+)
+def test_where_input_ends_nothing_is_written_as_reviewed(model, tmp_path, monkeypatch, capsys, answers):
+    monkeypatch.setattr("sys.stdin", Terminal(answers))
+    before = sorted(tmp_path.rglob("*"))
+    assert run(["review", "model"]) == 2
+    said = capsys.readouterr().err
+    assert "nothing was reviewed: the answers ended before the review did" in said
+    assert sorted(tmp_path.rglob("*")) == before
+    n_wrong = answers.count("nonsense")
+    assert said.count("not understood") == n_wrong
+    assert said.count("A number stands before each word of the list above") == n_wrong // 3

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from discreet.report.suspicion import Suspect
 
 _PAGE = 25
+#: Wrong answers in a row after which is said what the numbers are.
+_PATIENCE = 3
+_EXPLAINED = (
+    "A number stands before each word of the list above: 1 removes the first word, 2-4 the next three, and 1 3 two of "
+    "them. Enter keeps the words of this page and shows the next; q goes on with the topics. Ctrl-C ends without a "
+    "reviewed release."
+)
 
 
 def review(
@@ -102,8 +109,8 @@ def review(
         _show(suspects, _PAGE, say)
     if ask:
         lines += _questions(release, suspects, _PAGE, say)
-        by = by or typer.prompt("Who reviewed it (for the card)", err=True)
-        out = out or Path(typer.prompt("New folder for the reviewed release", err=True))
+        by = by or _answer("Who reviewed it (for the card)")
+        out = out or Path(_answer("New folder for the reviewed release"))
         check_output_folder(out)
     if out is None and of_groups is None:
         if lines or by is not None or note is not None:
@@ -184,9 +191,9 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
 
     lines: list[str] = []
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.")
-    start = 0
+    start = wrong = 0
     while start < len(suspects):
-        answer = typer.prompt("remove", default="", show_default=False, err=True).strip()
+        answer = _answer("remove", default="", show_default=False).strip()
         if answer.lower() == "q":
             break
         if not answer:
@@ -196,15 +203,20 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
             continue
         chosen = _numbers(answer, len(suspects))
         if chosen is None:
+            wrong += 1
             say.print(f"not understood; numbers from 1 to {len(suspects)}, or q")
+            if wrong == _PATIENCE:
+                wrong = 0
+                say.print(_EXPLAINED)
             continue
+        wrong = 0
         lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
         n_removed = len(set(lines))
         say.print(f"{n_removed} word{'s' * (n_removed != 1)} will be removed")
     say.print()
     print_topics(release, 10, say)
     say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}")
-    while line := typer.prompt("edit", default="", show_default=False, err=True).strip():
+    while line := _answer("edit", default="", show_default=False).strip():
         try:
             parse([line])
         except ReleaseError:
@@ -212,6 +224,20 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
         else:
             lines.append(line)
     return list(dict.fromkeys(lines))
+
+
+def _answer(question: str, **how: Any) -> str:
+    """Ask; the end of input is no answer, and no interruption either: nobody decided, so nothing is reviewed."""
+    try:
+        return str(typer.prompt(question, err=True, **how))
+    except typer.Abort as ended:
+        if isinstance(ended.__context__, EOFError):
+            typer.echo(err=True)
+            raise ParameterError(
+                "nothing was reviewed: the answers ended before the review did. Run it again on a terminal, or say "
+                "who decided and what: --by YOU, and --drop WORD or --edits FILE."
+            ) from None
+        raise
 
 
 def _numbers(answer: str, most: int) -> list[int] | None:
