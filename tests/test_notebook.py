@@ -72,6 +72,19 @@ def test_a_ledger_shows_what_is_spent_left_and_by_what():
     assert "no limit" in shown(Ledger(float("inf"), 1e-6))
 
 
+def test_a_ledger_counts_what_was_booked_at_once():
+    """Words and topics of one fit are booked together; the card counts its lines, as the refusals count bookings."""
+    ledger = Ledger(4.0, 1e-6)
+    ledger.plan(((events.gaussian(8.0), "words"), (events.gaussian(9.0), "topics")))
+    ledger.reserve(events.gaussian(10.0), "shares")
+    said = shown(ledger)
+    assert re.findall(r"(\d) (words|topics|shares)", said) == [
+        ("1", "words"),
+        ("2", "topics"),
+        ("3", "shares"),
+    ]
+
+
 def test_a_corpus_shows_sizes_and_no_text():
     made = Corpus.from_texts(TEXTS)
     said = shown(made)

@@ -544,8 +544,11 @@ class Ledger(NeverCopied):
             ("spent", f"epsilon = {round_up(spent.epsilon)}, delta = {round_up(spent.delta)}"),
             ("left", "nothing: closed" if self.closed else f"epsilon = {left.epsilon:.4g}"),
         ]
-        rows = [(str(entry.booking), entry.purpose, events.in_words(entry.event)) for entry in self.entries]
-        return facts_html("Ledger", facts, table_html(("booking", "for", "as"), rows))
+        rows = [
+            (str(number), entry.purpose, events.in_words(entry.event))
+            for number, entry in enumerate(self.entries, 1)
+        ]
+        return facts_html("Ledger", facts, table_html(("", "for", "as"), rows))
 
     def __repr__(self) -> str:
         closed = ", closed" if self._closed else ""
