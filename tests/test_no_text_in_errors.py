@@ -19,11 +19,13 @@ from discreet import (
     Ledger,
     LocalLDA,
     ParameterError,
+    PrivacyError,
     PrivateCountVectorizer,
     PrivateFit,
     PrivateLDA,
     PrivateSVILDA,
     Release,
+    ReleaseError,
     StreamingLocalLDA,
     TopicPrevalence,
     VariationalLDA,
@@ -381,6 +383,23 @@ def test_backquotes_in_a_header_are_no_parameters(tmp_path, name):
         read_corpus(path, text="note")
     assert [part.name for part in caught.value.args if not isinstance(part, str)] == ["text"]
     assert name.replace("`", "\\x60") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["`a=b`", "`who`", "`stop_words=1`"])
+def test_backquotes_in_paths_and_names_of_units_are_no_parameters(tmp_path, name):
+    """A path is shown as it is, without quotes, but for its backquotes."""
+    missing = tmp_path / f"{name}.csv"
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(missing, text="note")
+    assert str(missing).replace("`", "\\x60") in str(caught.value)
+    assert caught.value.parameters == ()
+    with pytest.raises(ReleaseError) as refused:
+        Release.load(tmp_path / name)
+    assert refused.value.parameters == ()
+    with pytest.raises(PrivacyError) as unit:
+        Ledger(1.0, 1e-6, privacy_unit="person", unit_name=name)
+    assert unit.value.parameters == ("unit_name",)
+    assert name.replace("`", "\\x60") in str(unit.value)
 
 
 def test_what_reads_like_a_proposal_and_has_no_value_stays_text():

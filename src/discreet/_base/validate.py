@@ -163,7 +163,11 @@ def shown(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Return somebody else's text in quotes; no part of it reads as a parameter of :mod:`discreet.errors`."""
-    return repr(text).replace("`", "\\x60")
+    return _plain(repr(text))
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "\\x60")
 
 
 def path_shown(path: str | os.PathLike[str]) -> str:
@@ -175,7 +179,7 @@ def path_shown(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     one_line = len(name) <= _LONGEST_PATH and name.isprintable()
     if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or _is_in_a_folder(name)):
-        return name
+        return _plain(name)
     return f"what was given as a path (a text of {len(name)} characters)"
 
 
