@@ -102,7 +102,7 @@ def check_field(corpus: Path, known: str, by: str) -> None:
 
 
 _MOST_SHOWN = 12
-_NOTHING = "none is clear at 95 %, noise and chance may explain all of them"
+_NOTHING = "noise and chance may explain all of them, so none is clear at 95 %"
 
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
