@@ -389,9 +389,9 @@ def test_a_stream_of_texts_that_fails_leaves_nothing(tmp_path):
 @pytest.mark.integration
 def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
     """Ten times the documents of as many words take less than twice the memory."""
-    monkeypatch.setattr(records, "_SINK_EVERY", 20_000)
-    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 20_000)
-    monkeypatch.setattr(spill, "_HELD_ENTRIES", 20_000)
+    monkeypatch.setattr(records, "_SINK_EVERY", 5_000)
+    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 5_000)
+    monkeypatch.setattr(spill, "_HELD_ENTRIES", 5_000)
     peaks = []
     for n in (3000, 30_000):
         path = tmp_path / f"{n}.jsonl"
