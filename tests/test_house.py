@@ -75,7 +75,7 @@ def test_few_modules_call_what_stands_above_them():
     }
     assert found == {
         "_base/lazy.py": [("engines.engine", "ShardRunner")],
-        "release/edits.py": [("report.wording", "mostly_noise")],
+        "release/edits.py": [("report.wording", "names_of")],
         "release/numbers.py": [("report.card", "fit_card"), ("report.page", "numbers_html")],
         "release/prevalence/record.py": [
             ("report.card", "prevalence_card"),

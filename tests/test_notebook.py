@@ -21,6 +21,7 @@ from discreet._base.progress import bar
 from discreet.evaluate.choosing import TopicNumbers
 from discreet.privacy.accounting import events
 from discreet.release.numbers import NumbersRelease
+from discreet.report.wording import naming
 
 TEXTS = ["zzmarkerroe came in at night"] * 3
 
@@ -239,7 +240,7 @@ def test_a_release_draws_its_map_without_script_or_style_sheet():
     drawing = shown[shown.index("<svg") : shown.index("</svg>")]
     assert drawing.count("<circle") == 5
     assert [int(number) for number in re.findall(r">(\d+)</text>", drawing)] == [1, 2, 3, 4, 5]
-    assert ", ".join(made.top_words(3)[0]) in drawing
+    assert ", ".join(naming(made)[0]) in drawing
     assert not re.search("script|style>|class=|href", drawing)
     assert (
         "<svg" not in release(epsilon=float("inf"))._repr_html_()

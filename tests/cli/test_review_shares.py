@@ -15,6 +15,7 @@ from discreet.errors import ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 from discreet.release.edits import apply, parse, places, reviewed_shares
 from discreet.release.numbers import mark_of
+from discreet.report.wording import naming
 
 THEMES = (
     ("okafor", "tablets", "dose", "blood"),
@@ -70,7 +71,7 @@ def test_a_removed_word_stands_in_no_file_that_the_review_wrote(fitted):
     assert after.review.startswith("reviewed by Roe")
     for page in ("new.md", "new.html"):
         assert "reviewed by Roe" in (fitted / page).read_text()
-    assert set(after.topics) == {" ".join(top) for top in Release.load("reviewed").top_words(3)}
+    assert set(after.topics) == {", ".join(called) for called in naming(Release.load("reviewed"))}
 
 
 def test_names_merges_and_removals_reach_the_right_columns(fitted):

@@ -10,6 +10,7 @@ from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, TopicPreva
 from discreet.cli.app import run
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.report.wording import naming
 
 RNG = np.random.default_rng(0)
 WORDS = [[f"{topic}{letter}" for letter in "abcdefgh"] for topic in ("sea", "law")]
@@ -53,7 +54,7 @@ def test_shares_in_groups_are_released_in_one_go_on_one_budget(way):
     assert shares.release_.promise.epsilon == pytest.approx(4.0, rel=1e-3)
     exact = made.transform(fit_counts(made)).reshape(-1, 2, 2).mean(0)
     assert np.abs(shares.release_.shares("raw").share - exact).max() < 0.1
-    assert shares.release_.topics == tuple(" ".join(words) for words in made.top_words(3))
+    assert shares.release_.topics == tuple(", ".join(words) for words in naming(made))
 
 
 def fit_counts(release):

@@ -20,9 +20,10 @@ lines and lines that begin with # say nothing. A word that cannot stand in a lin
 
 What shares of topics call their topics, after a review of the release that they are shares of
 ==============================================================================================
-Shares keep one short text a topic: its name, or its most probable words. Those of a fit are as nobody has reviewed
-them; here they take the names and words of the topics as reviewed. The numbers stay: a topic that was merged or removed
-keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with it.
+Shares keep one short text a topic: its name, or the words that reports call it by. Those of a fit are as nobody has
+reviewed them; here they take the names and words of the topics as reviewed. The numbers stay: a topic that was merged
+or removed keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with
+it.
 
 Shares also keep a mark of their topics, a digest of their numbers, which stays where only words were renamed. Where a
 review changed the numbers, none is kept that any topics have.
@@ -63,7 +64,8 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
 
 Floats = NDArray[np.float64]
-_mostly_noise = later("discreet.report.wording", "mostly_noise")
+#: What to call each topic; and whether it is noise.
+names_of = later("discreet.report.wording", "names_of")
 #: A topic must keep this share of itself, or what is left of it means nothing.
 _LEAST_KEPT = 1e-9
 #: Settings that are about all words that were chosen.
@@ -403,17 +405,10 @@ def _numbers(text: str) -> list[int]:
     return found
 
 
-_NAMED_BY = 3
 #: So many words of a brought topic a file of shares holds.
 _MOST_PUBLIC_WORDS = 100
 #: In the place of a mark, where the reviewed topics have other numbers than those that the shares were found with.
 _NO_MARK = "topics edited in review"
-
-
-def names_of(topics: "Release") -> tuple[str, ...]:
-    """Return what to call each topic: the name that a review gave it, or its first words; and whether it is noise."""
-    called = zip(topics.topic_names, topics.top_words(_NAMED_BY), _mostly_noise(topics).tolist(), strict=True)
-    return tuple(f"{'mostly noise: ' * noise}{name or ' '.join(own)}" for name, own, noise in called)
 
 
 def public_words(topics: "Release") -> tuple[tuple[str, ...], ...]:

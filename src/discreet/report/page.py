@@ -110,10 +110,8 @@ def list_words(release: Release) -> Listing:
     weight = _positive(release.word_weight)
     candidates = [_candidates(row, weight) for row in topic_word]
     noisy = wording.mostly_noise(release)
-    labels = [
-        _label(release, topic, candidates[topic], weight, above, bool(noisy[topic]))
-        for topic in range(n_topics)
-    ]
+    called = zip(release.topic_names, wording.naming(release), noisy.tolist(), strict=True)
+    labels = [_label(*each) for each in called]
     listed: Indices = np.unique(np.concatenate(candidates))
     position = np.zeros(n_words, dtype=np.int64)
     position[listed] = np.arange(len(listed))
@@ -179,26 +177,11 @@ def _candidates(row: Floats, weight: Floats | None) -> Indices:
     return found[np.argsort(-row[found], kind="stable")]
 
 
-def _label(
-    release: Release,
-    topic: int,
-    chosen: Indices,
-    weight: Floats | None,
-    above: NDArray[np.bool_] | None,
-    noisy: bool,
-) -> list[str]:
-    """Name a topic as a person did, or by words probable in it and typical of it, no noise if there is a choice."""
-    given = release.topic_names[topic]
-    if noisy:  # a title made of its words would be believed
+def _label(given: str | None, words: list[str], noisy: bool) -> list[str]:
+    """Return what a topic is called here; of noise no words, which would be believed."""
+    if noisy:
         return ["mostly noise"] if given is None else [wording.shown(given), "mostly noise"]
-    if given is not None:
-        return [wording.shown(given)]
-    row = release.topic_word[topic, chosen]
-    rank = -row if weight is None else -_relevance(row, weight[chosen], 0.6)
-    order = np.argsort(rank, kind="stable")
-    if above is not None:
-        order = order[np.argsort(~above[topic, chosen[order]], kind="stable")]
-    return [wording.shown(release.vocabulary[word]) for word in chosen[order[:3]].tolist()]
+    return [wording.shown(word) for word in words]
 
 
 def _strongest(column: Floats, word: int, above: NDArray[np.bool_] | None, depth: int) -> list[float]:
@@ -500,8 +483,8 @@ def release_html(release: Release) -> str:
     drawn: list[str] = []
     if private and 1 < topics <= _DRAWN:
         labels = [
-            "" if noise else wording.shown(name or ", ".join(first[topic][:3]))
-            for topic, (name, noise) in enumerate(zip(release.topic_names, noisy.tolist(), strict=True))
+            "" if noise else wording.shown(", ".join(called))
+            for called, noise in zip(wording.naming(release), noisy.tolist(), strict=True)
         ]
         drawn = [map_svg(release.topic_word, weight, labels, range(1, topics + 1))]
     return facts_html(f"{title}: {topics} topics, {words} words", facts, *drawn, table_html(head, rows))

@@ -41,7 +41,7 @@ from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.details import DETAILS, details
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
-from discreet.release.release import Release
+from discreet.release.release import STANDARD_DEVIATIONS, Release
 
 #: Names that many documents hold can stand among the words of any release (docs/what-leaves.md).
 NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
@@ -49,6 +49,8 @@ NOT_REVIEWED = "no review recorded: names and numbers that many documents share 
 TOPICS_NOT_REVIEWED = "none recorded here: they are as the topics were when these shares were made"
 
 _LONGEST = 60
+#: Relevance of the words that name a topic: its lambda; and more than any two logarithms of probabilities differ.
+_TYPICAL, _FAR = 0.6, 1e4
 #: What a formula begins with, the minus of typographers too.
 _FORMULA = frozenset("=+-@\u2212")
 #: Share of members found above which a promise is not called one of "nearly the same".
@@ -232,6 +234,36 @@ def noise_share(release: Release) -> NDArray[np.float64] | None:
     most = np.argsort(-excess, axis=1, kind="stable")[:, :_WORDS]
     apart, deviations = (np.take_along_axis(array, most, axis=1).sum(1) for array in (excess, noise))
     return deviations / np.maximum(apart, 1e-12)
+
+
+def naming(release: Release, n: int = 3) -> list[list[str]]:
+    """Return what to call each topic, as it is called everywhere: the name that a person gave it, or its first words.
+
+    These are probable in it and typical of it: ordered by their relevance (see :mod:`discreet.report.page`), those that
+    stand above the noise first.
+
+    Parameters
+    ----------
+    release : Release
+    n : int, default 3
+        Words of a topic that nobody named. More go on where fewer end.
+    """
+    rank = np.log(np.maximum(release.topic_word, 1e-300))
+    weight, noise = release.word_weight, release.topic_word_noise
+    if weight is not None:
+        rank = rank - (1 - _TYPICAL) * np.log(np.maximum(weight, weight[weight > 0].min()))
+    if noise is not None:
+        rank = rank - _FAR * (release.topic_word <= STANDARD_DEVIATIONS * noise)
+    # Among equals the more probable one, then the vocabulary's order.
+    order = [np.lexsort((-release.topic_word[topic], -row))[:n].tolist() for topic, row in enumerate(rank)]
+    own = ([release.vocabulary[word] for word in words] for words in order)
+    return [words if name is None else [name] for name, words in zip(release.topic_names, own, strict=True)]
+
+
+def names_of(release: Release) -> tuple[str, ...]:
+    """Return what to call each topic in one text, which says where it is noise."""
+    called = zip(naming(release), mostly_noise(release).tolist(), strict=True)
+    return tuple(f"{'mostly noise: ' * noise}{', '.join(words)}" for words, noise in called)
 
 
 def overall(release: Release) -> NDArray[np.float64]:

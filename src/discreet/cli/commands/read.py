@@ -41,6 +41,7 @@ def read(
     from discreet.corpus import read_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.release import Release
+    from discreet.report.wording import naming
 
     release = Release.load(model)
     n_topics = len(release.topic_word)
@@ -57,7 +58,7 @@ def read(
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
     texts = _texts(corpus, known, chosen, len(shares), options)
-    _say(f"topic {topic}: {', '.join(release.top_words(8)[topic - 1])}")
+    _say(f"topic {topic}: {', '.join(naming(release, 8)[topic - 1])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
     rows = np.arange(len(shares)) if found.rows is None else found.rows

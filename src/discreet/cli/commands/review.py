@@ -258,6 +258,7 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     """Return a list of edits in which nothing is done yet."""
     from discreet.release.edits import GRAMMAR, word_in_line
     from discreet.release.files import printable
+    from discreet.report.wording import naming
 
     lines = [
         "# Remove the # from the lines you want, add your own, and then run:",
@@ -269,7 +270,7 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     for suspect in suspects:
         where = f" (topic {_topics(suspect)})" if suspect.topics else ""
         lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {word_in_line(suspect.word)}"]
-    lines += ["", "# topics, by their first words"]
-    for topic, top in enumerate(release.top_words(6), 1):
-        lines.append(f"# name topic {topic} = {printable(', '.join(top))}")
+    lines += ["", "# topics, as they are called without a name"]
+    for topic, called in enumerate(naming(release, 6), 1):
+        lines.append(f"# name topic {topic} = {printable(', '.join(called))}")
     return "\n".join(lines) + "\n"

@@ -67,7 +67,7 @@ class Differences(NamedTuple):
         ``p_value`` is Holm's, over all entries; the interval follows that test, too: it holds 0 unless ``certain``.
     certain : array of that shape, bool
     topics : tuple of str
-        What each topic is called: its first words.
+        What each topic is called.
     groups : tuple of str
         What stands before the minus: a group, or for each row one.
     against : str
@@ -124,7 +124,7 @@ class Trend(NamedTuple):
     standard_error : array
         Of each period's own share, by noise and chance.
     topics : tuple of str
-        What each topic is called: its first words.
+        What each topic is called.
     groups : tuple of str
         In their order.
     moves : array of shape (n_topics,), bool, or None

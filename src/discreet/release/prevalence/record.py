@@ -104,7 +104,7 @@ class PrevalenceRelease(NumbersRelease):
     groups : sequence of str of length n_groups
         Distinct names, in their order where they have one.
     topics : sequence of str of length n_topics
-        What to call each topic: the name that it was given, or its most probable words.
+        What to call each topic: the name that it was given, or words that are typical of it.
     ledger : Ledger
         What was booked; a closed copy is kept.
     configuration : mapping, optional
