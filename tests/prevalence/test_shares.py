@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.release.prevalence.changes import compare, trend
+from discreet.release.prevalence.changes import compare, differences, trend
 from discreet.release.prevalence.shares import Sums, group_sizes, projected, raw, shrunk
 
 N_GROUPS, N_TOPICS, WEIGHT = 20, 20, 0.5
@@ -93,13 +93,14 @@ def test_no_difference_is_called_certain_where_there_is_none_and_a_real_one_is()
 def test_holm_is_taken_over_all_topics():
     sums = Sums(np.array([[500.0, 300, 200], [400.0, 350, 250]]), np.array([500.0, 500.0]), 15.0, WEIGHT)
     found = compare(sums, 0, 1)
+    first, second = (sums._replace(topics=sums.topics[[row]], counts=sums.counts[[row]]) for row in (0, 1))
     alone = []
-    for topic in range(3):  # the level at which an interval ends at 0
+    for topic in range(3):  # the level at which an interval by itself ends at 0
         low, high = 0.0, 1.0
         for _ in range(40):
             level = (low + high) / 2
-            at = compare(sums, 0, 1, level)
-            low, high = (level, high) if at.low[topic] > 0 or at.high[topic] < 0 else (low, level)
+            at = differences(first, second, level)
+            low, high = (level, high) if at.low[0, topic] > 0 or at.high[0, topic] < 0 else (low, level)
         alone.append(1 - high)
     order = np.argsort(alone)
     expected, worst = np.empty(3), 0.0
