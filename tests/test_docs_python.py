@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from discreet import Corpus, Ledger, PrivateLDA, Release, VariationalLDA
 from discreet.corpus import write_corpus
 from discreet.local import BitChannel, ReportMemo
+from discreet.local.collector import ReportStore
 from discreet.privacy import SecureStream
 
 pytestmark = pytest.mark.integration
@@ -84,6 +85,15 @@ def attacked(_: Path) -> dict[str, Any]:
     }
 
 
+def stored(folder: Path) -> dict[str, Any]:
+    channel = BitChannel.symmetric(4.0)
+    present = (some_counts(4000) > 0).astype(np.int32)
+    rows = np.packbits(channel.reports(present, SecureStream(1)).astype(bool), axis=1, bitorder="little")
+    with ReportStore(str(folder / "reports.db"), WORDS, channel) as store:
+        store.add([(row.to_bytes(16), bits.tobytes()) for row, bits in enumerate(rows)]).result()
+    return {"words": WORDS, "channel": channel}
+
+
 def corpora(folder: Path) -> dict[str, Any]:
     notes(folder)
     whole = Corpus(some_counts(300), WORDS)
@@ -131,6 +141,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "audit.md": attacked,
     "choosing.md": lambda _: {"public_counts": some_counts(300), "private_counts": some_counts()},
     "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3], "entry_id": "an entry"},
+    "collector.md": stored,
     "corpora.md": corpora,
     "evaluation.md": lambda folder: {"release": released(folder)["model"].release_},
     "few-texts.md": lambda _: {"public_texts": [text.replace("ward", "soup") for text in some_texts(300)]},

@@ -905,7 +905,7 @@ def test_where_word_vectors_help():
     assert page_says("word-vectors", f"vectors lower perplexity {span}:")
     lost = (mean.npmi["PrivateLDA"] - mean.npmi["with vectors"]).max()
     assert 0 < lost < 0.03
-    assert page_says("word-vectors", f"was at most {lost:.2f} below NPMI without them".replace(" 0.", " ."))
+    assert page_says("word-vectors", f"was at most {lost:.3f} below NPMI without them".replace(" 0.", " ."))
     for level in (1.0, 4.0):
         mine = mean[(mean.corpus == "nyt") & (mean.epsilon == level)]
         assert (mine.npmi["public alone"] > mine.npmi["with vectors"]).all()

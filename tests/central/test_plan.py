@@ -108,3 +108,28 @@ def test_a_threshold_that_makes_it_jump_is_seen(monkeypatch, field, value):
 
     monkeypatch.setattr(private_lda, "plan", jumping)
     assert worst_rise([20, 0.65, 0.55, 0.36, 0.2]) > 1.01
+
+
+def test_a_fit_is_planned_by_the_noisy_number_of_units_alone(monkeypatch):
+    """The release counts as many as the plan saw, and that is not how many there are."""
+    asked = []
+
+    def remembering(n_units, *sizes):
+        asked.append(n_units)
+        return plan(n_units, *sizes)
+
+    started = []
+    monkeypatch.setattr(private_lda, "plan", remembering)
+    init = private_lda.full_batch.init
+    monkeypatch.setattr(
+        private_lda.full_batch, "init", lambda *given: started.append(given[5]) or init(*given)
+    )
+    count = private_lda.full_batch.count_units
+    noisy = []
+    monkeypatch.setattr(
+        private_lda.full_batch, "count_units", lambda *given: noisy.append(count(*given)) or noisy[-1]
+    )
+    counts = np.random.default_rng(0).poisson(0.5, (3000, 60))
+    PrivateLDA(3, epsilon=2.0, random_state=0, allow_unlearnable=True).fit(counts)
+    assert asked == started == noisy
+    assert noisy[0] != (counts.sum(1) > 0).sum()

@@ -143,7 +143,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         refuse([*self._faults(), *self._faults_of_call(X, persons), *faults])
         check_width(getattr(X, "shape", None), words.words)
         public = self._read_public(words.words)
-        if sp.issparse(X) and words.words is None and math.isfinite(self.epsilon):
+        if sp.issparse(X) and words.words is None and self.epsilon != math.inf:
             warnings.warn(
                 "the columns of X have no words, so topics will list word_0, word_1 and so on. What CountVectorizer "
                 "counted has columns that it took from the texts, which no noise covers: give the texts to fit_topics, "

@@ -17,15 +17,15 @@ words of the pairs              clip(4.5 root(V K / x), 100, 700), and at most V
 their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
-bound of its norm               x^(-.7) usual norms
+bound of its norm               x^(-.7) usual norms, at most 1000, rounded to 3 digits
 last step                       .2 x / (1 + x) of the unigram
 ==============================  ==========================================================
 
 The usual norm is that of a unit of L different words, each once; how long texts are, L, is read from released numbers.
 So where units are few, nearly all of them are scaled to one norm and all are heard alike; where units are plentiful,
 scaling costs more than the noise that it saves, and nearly none is clipped. Vectors are believed by
-:func:`discreet.central.start.look`, the one threshold that a fit has: without it random vectors cost 2 to 7 % on kos
-and pheme, and with it 0 to .6 %.
+:func:`discreet.central.start.look`, the one threshold that a fit has: with it random vectors cost 0 to .6 % of
+perplexity on kos and pheme.
 
 Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step.
 
