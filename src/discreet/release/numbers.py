@@ -182,8 +182,8 @@ class Promised:
     def with_details(self, **details: str) -> Self:
         """Return the release with words about it. They are public, and stand in card and report.
 
-        Parameters
-        ----------
+        Other Parameters
+        ----------------
         title, owner, contact, period, date : str, optional
             What it is; who answers for it, and where; from when the texts are; when it was made.
         other_spending : str, optional
