@@ -84,8 +84,11 @@ def test_what_noise_may_explain_is_not_printed_as_news(ward_notes, tmp_path, cap
     months = ["--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-06", "--epsilon", "0.1"]
     assert run([*command(ward_notes), *months, "--seed", "0", "--out", str(tmp_path / "months.json")]) == 0
     said = capsys.readouterr().err
-    assert "from 2024-01 to 2024-06, all topics tested together: noise and chance may explain" in said
-    assert not re.search(r"\d %", said.split("Differences")[1].split("epsilon")[0].replace("95 %", ""))
+    assert (
+        "from 2024-01 to 2024-06, all topics tested together, none is clear at 95 %: noise and chance may"
+        in said
+    )
+    assert not re.search(r"\d %", said.split("Of the differences")[1].split("epsilon")[0].replace("95 %", ""))
 
 
 def test_what_is_there_is_not_replaced(ward_notes, tmp_path, capsys):

@@ -29,7 +29,7 @@ def release(shares, size=1000.0, noise=10.0, groups=None, **how):
     ledger.reserve(events.gaussian(noise / math.hypot(1.0, 0.5)), "shares of topics in groups")
     return PrevalenceRelease(
         topic_totals=shares * size,
-        unit_counts=np.full(len(shares), size / 2),
+        unit_counts=how.pop("unit_counts", np.full(len(shares), size / 2)),
         noise=noise,
         count_weight=0.5,
         groups=tuple(groups or [f"ward {i}" for i in range(len(shares))]),
@@ -93,6 +93,25 @@ def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsy
     told = capsys.readouterr().err
     assert told.startswith("All shares, each with its own interval")
     assert "Differences" not in told
+
+
+def test_the_terminal_lists_no_shares_of_a_group_that_may_be_empty(capsys):
+    """A group that nobody wrote from has shares of noise alone, which may be the largest of all."""
+    shares = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.0, 0.0, 0.003]])
+    made = release(shares, groups=["Bretagne", "Alsace", "Corse"], unit_counts=[500.0, 500.0, 1.0])
+    assert made.certain_groups.tolist() == [True, True, False]
+    assert made.shares().share[2].max() > 0.5
+    show_shares(made, console(quiet=False))
+    told = capsys.readouterr().err
+    assert "Corse" not in told
+    assert "All shares, without those of 1 group that may be empty, each with its own interval" in " ".join(
+        told.split()
+    )
+    assert not told.startswith("Differences")
+    show_shares(release([[0.0, 0.003]] * 2, unit_counts=[1.0, 1.0]), console(quiet=False))
+    told = capsys.readouterr().err
+    assert "ward 0 *" in told
+    assert "* may be empty" in told
 
 
 def test_the_page_needs_no_network_and_runs_nothing():

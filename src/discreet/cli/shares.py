@@ -102,7 +102,6 @@ def check_field(corpus: Path, known: str, by: str) -> None:
 
 
 _MOST_SHOWN = 12
-_NOTHING = "noise and chance may explain all of them, so none is clear at 95 %"
 
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
@@ -118,36 +117,53 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
     import numpy as np
 
     from discreet.cli.display import print_table
+    from discreet.report.wording import many
 
     over_time = len(made.periods) > 1
     found = None if len(made.groups) == 1 else made.growth() if over_time else made.against_rest()
     sure = np.zeros(0, np.int64) if found is None else np.flatnonzero(found.certain)
-    if found is not None:
-        what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
-        counted = f"{len(sure)} of {found.certain.size} are clear at 95 %" if len(sure) else _NOTHING
-        say.print(f"Differences, {what} tested together: {counted}.")
+    there = made.certain_groups
+    kept = there if there.any() else ~there  # shares of a group that may be empty are those of noise
     if found is not None and len(sure):
+        what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
+        say.print(
+            f"Differences, {what} tested together: {len(sure)} of {found.certain.size} are clear at 95 %."
+        )
         parts, form, over = (found.difference, found.low, found.high), "{:+.1f}", over_time
         chosen, columns = sure, ("group", ">topic", ">points", ">interval", "words")
     else:
         alone, form, over = made.shares(), "{:.1f}", False
-        parts, chosen = (alone.share, alone.low, alone.high), np.arange(alone.share.size)
+        parts = (alone.share, alone.low, alone.high)
         columns = ("group", ">topic", ">share in %", ">95 % interval", "words")
+        chosen = np.flatnonzero(np.repeat(kept, len(made.topics)))
     chosen = chosen[np.argsort(-np.abs(parts[0].ravel()[chosen]), kind="stable")]
     if not len(sure):
+        if found is not None:
+            what = f"{_span(made)}, all topics" if over_time else "between each group and all the others, all"
+            say.print(
+                f"Of the differences {what} tested together, none is clear at 95 %: noise and chance may explain all.\n"
+            )
         which = (
             f"The {_MOST_SHOWN} largest of {len(chosen)} shares"
             if len(chosen) > _MOST_SHOWN
             else "All shares"
         )
-        say.print(f"{which}, each with its own interval (of the noise alone):")
+        left = len(kept) - int(kept.sum())
+        without = f", without those of {many(left, 'group')} that may be empty" if left else ""
+        say.print(f"{which}{without}, each with its own interval (of the noise alone):")
     rows: list[tuple[str, ...]] = []
     cells: list[int] = chosen[:_MOST_SHOWN].tolist()
+    marked = False
     for cell in cells:
         group, topic = divmod(cell, len(made.topics))
         value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
-        rows.append((made.groups[group], str(topic + 1), value, f"{low} to {high}", made.topics[topic]))
+        doubtful = not over and not there[group]
+        marked |= doubtful
+        name = made.groups[group] + (" *" if doubtful else "")
+        rows.append((name, str(topic + 1), value, f"{low} to {high}", made.topics[topic]))
     print_table(say, columns[over:], [row[over:] for row in rows])
+    if marked:
+        say.print("* may be empty: its size is not clearly above 0 at 95 %.")
 
 
 def cost_of_topics(made: "PrevalenceRelease") -> str:
