@@ -131,7 +131,11 @@ class CorpusWarning(UserWarning):
     """What whoever holds the texts should know before anything is spent on them.
 
     It is exact, so no promise covers it: neither its text nor whether a run stopped on it may be logged or published.
+    Its first part is the fault, an error that names parameters; what only Python can do about it follows.
     """
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
 
 
 class LargeDeltaWarning(UserWarning):

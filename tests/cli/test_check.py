@@ -131,3 +131,30 @@ def test_check_takes_all_that_fit_takes(capsys):
     assert options["fit"] == options["check"]
     assert run(["check", "--help"]) == 0
     assert "--epsilon" not in capsys.readouterr().out
+
+
+def test_fit_warns_before_it_spends_though_nobody_can_be_asked(notes, capsys):
+    line = "fit notizen.csv --text note --person patient --epsilon 2 --topics 2 --seed 0"
+    assert run(f"{line} --out m".split()) == 0
+    said = capsys.readouterr().err
+    told = "stand on the German list of stop words, which is not in use; they would fill the topics."
+    assert said.count(told) == 1
+    (warned,) = [one for one in said.splitlines() if told in one]
+    assert warned.startswith("PRIVATE | Before anything is spent, and for you alone")
+    assert warned.endswith("Leave them out: --stop-words german.")
+    assert said.index(told) < said.index("choosing words")
+    assert run(f"{line} --out n --quiet".split()) == 0
+    assert "PRIVATE" not in capsys.readouterr().err
+
+
+def test_fit_says_before_it_spends_that_hardly_a_word_will_be_chosen(notes, capsys):
+    assert run(f"fit {LINE} --epsilon 0.02 --ledger b.json --out m --seed 0".split()) == 2
+    said = capsys.readouterr().err
+    (warned,) = [
+        one for one in said.splitlines() if one.startswith("PRIVATE | ") and "would be chosen" in one
+    ]
+    assert "About 0 words would be chosen, too few to tell 2 topics apart" in warned
+    spent = warned.rpartition(" the choice of words stays booked, at epsilon = ")[2].rstrip(".")
+    assert f"Of epsilon 0.02, {spent} is spent" in said  # as it came
+    assert "simplefilter" not in said
+    assert said.index(warned) < said.index("no word was chosen")

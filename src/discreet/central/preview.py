@@ -40,6 +40,7 @@ _WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
 #: Of texts without any of a language's stop words, as they are where its list is in use.
 _SHOWN_LANGUAGES = 2
 _SAMPLED_TOLERANCE = 1e-3
+_STOP = ' To stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
 
 
 class Preview(NamedTuple):
@@ -174,21 +175,19 @@ def warn_of(
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
     for about, fault in seen.faults():
         if not go_on.get(about, False):
-            said = f"Before anything is spent, and for you alone, because it is exact: {fault}"
-            said += cost if about == "n_topics" else ""
-            warnings.warn(said, CorpusWarning, stacklevel=3)
+            before = "Before anything is spent, and for you alone, because it is exact: "
+            costs = cost if about == "n_topics" else ""
+            told = ParameterError(before, *fault.args, costs)
+            warnings.warn(CorpusWarning(told, _STOP if costs else ""), stacklevel=3)
 
 
 def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_turn: bool) -> str:
-    """Say what a fit costs that ends at too few words, and what says so at no cost."""
+    """Say what a fit costs that ends at too few words."""
     event = words.planned_event()
     assert event is not None  # nothing is to be chosen of a public list
     spent = round_up(composed_epsilon([event], topics.delta).epsilon) if in_turn else round_up(topics.epsilon)
     kept = "the choice of words stays booked" if in_turn else "all stays booked"
-    return (
-        f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}. To "
-        'stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
-    )
+    return f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}."
 
 
 def _empty(counts: Csr) -> int:

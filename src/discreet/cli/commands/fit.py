@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,7 @@ def _fit(
             prevalence.set_params(engine=engine)
             given |= {"prevalence": prevalence, "by": labels}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CorpusWarning)  # exact, so for a terminal, where it was said
+            warnings.showwarning = _for_the_holder(say, asks, warnings.showwarning)
             release = fit_topics(
                 documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given
             )
@@ -256,6 +257,19 @@ def check(**given: Any) -> None:
     texts, and marked so in each line. Nothing is booked or written.
     """
     _fit(True, **given)
+
+
+def _for_the_holder(say: Any, told: bool, usual: Any) -> Callable[..., None]:
+    """Return what shows a warning: of the texts themselves as private, and not where that was ``told`` before."""
+    from discreet.cli.app import as_option
+
+    def show(message: Warning | str, *where: Any) -> None:
+        if not isinstance(message, CorpusWarning):
+            usual(message, *where)
+        elif not told:
+            say.print(PRIVATE + message.args[0].told(as_option("fit")))
+
+    return show
 
 
 def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
