@@ -7,6 +7,8 @@ import numpy as np
 from tests.prevalence.test_page import HOSTILE, release
 
 from discreet import Ledger, PrivateFit, PrivateLDA, TopicPrevalence
+from discreet.cli.display import console
+from discreet.cli.shares import show_shares
 from discreet.privacy import events
 from discreet.release.numbers import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
@@ -73,6 +75,22 @@ def test_shares_tell_of_groups_and_who_declared_them():
     assert "names chosen privately; the choice is booked" in chosen
     assert "may be empty" in release([[0.5, 0.5]], size=10.0).card()
     assert "may be empty" not in card
+
+
+def test_the_size_of_a_group_is_called_a_weight_where_a_person_may_count_in_several(capsys):
+    """300 who wrote in every one of three groups are a weight of 100 in each."""
+    sentence = (
+        "Each person with texts in several groups counts in every one of them by the share of their texts."
+    )
+    for unit, told in (("person", True), ("document", False)):
+        made = fitted(privacy_unit=unit)[0]
+        show_shares(made, console(quiet=False))
+        terminal = " ".join(capsys.readouterr().err.split())
+        for text in (made.card(), made.to_html(), terminal):
+            assert (sentence in text) == told
+            assert "persons, about" not in text
+        for text in (made.card(), made.to_html()):
+            assert ("weight in persons" in text) == told
 
 
 def test_what_must_not_leave_says_so_first():

@@ -153,7 +153,7 @@ def test_everything_that_is_released_says_it(tmp_path):
         assert type(one).load(tmp_path / f"{type(one).__name__}.json") == one
         assert "one patient" in one.card()
         assert "patients" in one.card()
-    assert "patients, about" in made.to_html()
+    assert "weight in patients" in made.to_html()
 
 
 def test_the_sentence_of_a_file_names_the_unit_and_no_other(tmp_path):

@@ -117,7 +117,7 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
     import numpy as np
 
     from discreet.cli.display import print_table
-    from discreet.report.wording import many
+    from discreet.report.wording import many, weighed
 
     over_time = len(made.periods) > 1
     found = None if len(made.groups) == 1 else made.growth() if over_time else made.against_rest()
@@ -164,6 +164,8 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
     print_table(say, columns[over:], [row[over:] for row in rows])
     if marked:
         say.print("* may be empty: its size is not clearly above 0 at 95 %.")
+    if weighed(made)[1]:
+        say.print(weighed(made)[1])
 
 
 def cost_of_topics(made: "PrevalenceRelease") -> str:

@@ -195,6 +195,8 @@ def prevalence_card(release: PrevalenceRelease) -> str:
             release.groups, release.n_units.tolist(), release.certain_groups.tolist(), strict=True
         )
     ]
+    weight, counted = wording.weighed(release)
+    sizes_table = table(("group", weight), sizes)
     facts = [
         *_promised(release),
         ("noise in each sum", _noise(release)),
@@ -227,7 +229,7 @@ release.to_html("page.html")
 ```"""
     sections = {
         "What this is": this,
-        "Groups": table(("group", f"{units}, about"), sizes),
+        "Groups": f"{counted}\n\n{sizes_table}" if counted else sizes_table,
         "Topics": "\n".join(called),
         "What was booked": booked(release),
         "Settings": settings(release),

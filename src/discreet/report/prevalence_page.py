@@ -24,7 +24,16 @@ from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
 from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
-from discreet.report.wording import epsilon_shown, for_spreadsheet, label_of, many, promised, said_of, shown
+from discreet.report.wording import (
+    epsilon_shown,
+    for_spreadsheet,
+    label_of,
+    many,
+    promised,
+    said_of,
+    shown,
+    weighed,
+)
 
 _TOLD = 6
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
@@ -63,6 +72,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             columns=_columns(release),
             groups=release.groups,
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
+            weight=weighed(release),
             size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
             spans=_spans(release),

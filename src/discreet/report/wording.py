@@ -41,6 +41,7 @@ from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.details import DETAILS, details
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
+from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import STANDARD_DEVIATIONS, Release
 
 #: Names that many documents hold can stand among the words of any release (docs/what-leaves.md).
@@ -133,6 +134,17 @@ def label_of(release: Release | NumbersRelease) -> dict[str, Any]:
 def said_of(release: Release | NumbersRelease) -> list[tuple[str, str]]:
     """Return what people said of a release, but for its title, each with what it is."""
     return [(DETAILS[name], text) for name, text in details(release).items() if name != "title"]
+
+
+def weighed(release: PrevalenceRelease) -> tuple[str, str]:
+    """Return what the sizes of groups are, and where a person may count in several, how."""
+    unit, units = release.promise.called, plural(release.promise.called)
+    if release.promise.privacy_unit == "document" or len(release.groups) == 1:
+        return f"{units}, about", ""
+    return (
+        f"weight in {units}",
+        f"Each {unit} with texts in several groups counts in every one of them by the share of their texts.",
+    )
 
 
 def many(count: int, thing: str) -> str:
