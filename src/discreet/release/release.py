@@ -389,11 +389,13 @@ def _counted(X: Any, release: Release) -> Any:
             "no column of this frame is a word of the release: of texts, pass their column, frame['note'] or what it "
             "is called."
         )
+    if known_words(release.vocabulary) is None:
+        return X  # columns that nobody named have no words to count
+    if isinstance(X, str):
+        raise CorpusError("X is one text, but the topics of each text are a row: pass a list of texts.")
     one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
     if not one_a_row or not len(X) or not isinstance(next(iter(X)), str):
         return X
-    if known_words(release.vocabulary) is None:
-        return X  # columns that nobody named have no words to count
     from discreet.corpus import Corpus, tokenizer_like
 
     cut = tokenizer_like(release.configuration)
