@@ -54,6 +54,8 @@ MISTAKES = [
     ("prevalence notes.csv notes.csv --text note --out s.json --ledger b.json", "food: soup meal canteen"),
     ("review model --out reviewed", "say whose, --by YOU"),
     ("report missing", "missing"),
+    ("report missing.jsn --out notes.csv", "missing.jsn does not exist"),
+    ("compare model missing --out notes.csv", "missing does not exist"),
     ("topics notes.csv", "notes.csv"),
     (
         "perturb notes.csv --text note --vocabulary wards.txt --epsilon 2 --per document --words 9 --out r.bin",

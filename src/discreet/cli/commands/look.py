@@ -33,14 +33,15 @@ def report(
     from discreet.release import Release
     from discreet.release.numbers import FitRelease
 
+    topics_of = None if model.is_file() else Release.load(model)  # what is to be shown first
     check_output_file(out)
-    if model.is_file():
+    if topics_of is None:
         _report_shares(model, out, audit or fit, table)
         return
     if table is not None:
         raise ReleaseError("--table is for shares in groups, a file; `discreet topics` lists topics.")
     measured = None if fit is None else FitRelease.load(fit)
-    Release.load(model).to_html(out, audit=None if audit is None else _read(audit), fit=measured)
+    topics_of.to_html(out, audit=None if audit is None else _read(audit), fit=measured)
     typer.echo(f"wrote {out}")
 
 
@@ -114,9 +115,10 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
     from discreet.release import Release
     from discreet.report import comparison
 
+    pair = Release.load(first), Release.load(second)
     if out is not None:
         check_output_file(out, (".html",))
-    found = comparison.compare(Release.load(first), Release.load(second))
+    found = comparison.compare(*pair)
     if out is not None:
         short = (first.absolute().name, second.absolute().name)
         found.to_html(out, names=short if short[0] != short[1] else (str(first), str(second)))
