@@ -45,6 +45,11 @@ def test_another_delimiter_is_found_or_named(tmp_path, mark, said):
     if mark != "|":
         found = refusal(tmp_path / "c.csv", delimiter=",")
         assert f"delimiter={mark!r} (no column is named 'text', either)." in found
+    for before in ("", "\n"):  # a header in quotes is broken under another delimiter
+        (tmp_path / "q.csv").write_text(f'{before}"id"{mark}"text"\n"1"{mark}"{MARK}"\n')
+        found = refusal(tmp_path / "q.csv", delimiter=",")
+        assert f"columns are separated by {said}" in found
+        assert f"give delimiter={mark!r}." in found
     (tmp_path / "d.csv").write_text(f"{MARK} and so on in many words{mark} {'ab ' * 20}\n")  # no header
     assert "delimiter=" not in refusal(tmp_path / "d.csv")
 

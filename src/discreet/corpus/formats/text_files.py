@@ -114,12 +114,13 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
         delimiter, wanted = _separator(path, reading.delimiter), [field for field in reading.fields if field]
-        start: list[str] = []
+        start, said = _lines_of_header(file), delimiter
         if reading.delimiter is None:
-            start, usual = _lines_of_header(file), delimiter
-            delimiter = _delimiter_of(start, wanted, usual)
-            if delimiter != usual:
+            delimiter = _delimiter_of(start, wanted, said)
+            if delimiter != said:
                 problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
+        elif not _names_of(start, said) and (other := _delimiter_of(start, wanted, said)) != said:
+            raise _separated_by(other, problems.name)
         header, rows = _table(chain(start, file), problems, delimiter)
         _refuse_other_delimiter(header, wanted, delimiter, problems.name)
         records = records_of_rows(header, rows, reading, problems)
@@ -202,12 +203,16 @@ def _refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str,
         # Where no name fits, one column that falls apart into names is as plain.
         alone = len(header) == 1 and len(fields) > 1 and other in ";\t" and all(map(is_field_name, fields))
         if other != used and (not absent or alone):
-            kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
-            raise CorpusError(
-                f"{name}, line 1: its columns are separated by {kind.get(other, repr(other))}; give ",
-                Proposal("delimiter", other),
-                f" (no column is named {' or '.join(map(repr, absent))}, either)." if absent else ".",
-            )
+            raise _separated_by(other, name, absent)
+
+
+def _separated_by(delimiter: str, name: str, absent: Sequence[str] = ()) -> CorpusError:
+    kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
+    return CorpusError(
+        f"{name}, line 1: its columns are separated by {kind.get(delimiter, repr(delimiter))}; give ",
+        Proposal("delimiter", delimiter),
+        f" (no column is named {' or '.join(map(repr, absent))}, either)." if absent else ".",
+    )
 
 
 def _csv_rows(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
