@@ -114,6 +114,27 @@ def test_the_terminal_lists_no_shares_of_a_group_that_may_be_empty(capsys):
     assert "* may be empty" in told
 
 
+def test_the_page_says_why_a_share_is_not_in_the_middle_of_its_interval():
+    """The noise in the sum of all is shared out to the topics alike: every share moves the same way."""
+    made = release([[0.42, 0.32, 0.22]], size=300.0)
+    found, noisy = made.shares(), made.shares("raw")
+    moved = found.share - noisy.share
+    assert moved.min() > 0
+    np.testing.assert_allclose(moved, moved[0, 0])
+    assert (found.high - found.share < found.share - found.low).all()
+    for page in (made.to_html(), release([[0.4, 0.6], [0.6, 0.4]]).to_html()):
+        assert (
+            page.count("The interval stays about the noisy share, so the share is seldom in its middle.") == 1
+        )
+
+
+def test_only_a_page_of_groups_speaks_of_their_list():
+    """Topics that are counted in all texts have no groups."""
+    sentence = "The list of groups was public before the texts were read."
+    assert sentence not in release([[0.4, 0.6]]).to_html()
+    assert sentence in release([[0.4, 0.6], [0.6, 0.4]]).to_html()
+
+
 def test_the_page_needs_no_network_and_runs_nothing():
     page = release([[0.9, 0.1], [0.5, 0.5]], groups=HOSTILE[:2]).to_html()
     tags = Tags()
