@@ -161,8 +161,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     },
     "prevalence.md": lambda folder: {
         "release": released(folder)["model"].release_,
-        "counts": some_counts(),
-        "ward_of_each_document": np.array(["north", "south", "west"])[np.arange(3000) % 3],
+        "ward_of_each_document": np.array(["north", "south", "west"])[np.arange(12_000) % 3],
         "texts": some_texts(12_000),
         "ward_of_each_text": np.array(["north", "south", "west"])[np.arange(12_000) % 3],
         "ledger": Ledger(1.0, 1e-6),

@@ -38,6 +38,10 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             "names": "what-leaves.html",
             "Excel": "corpora.html",
             "stop words": "languages.html",
+            "RGPD": "data-protection.html",
+            "latin-1": "corpora.html",
+            "ctrl-c": "pitfalls.html",
+            "few texts": "few-texts.html",
         }.items():
             page.goto((site / "concepts" / "index.html").as_uri())
             page.keyboard.press("f")

@@ -100,9 +100,11 @@ def room(markdown: str) -> str:
 #: Words that people type, and the page that they look for: the search knows nothing of what a word means.
 SOUGHT = {
     "choosing.md": ["--person", "persons", "epsilon", "delta"],
-    "concepts/data-protection.md": ["GDPR", "DPIA"],
-    "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV"],
+    "concepts/data-protection.md": ["GDPR", "RGPD", "DPIA"],
+    "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1"],
+    "how-to/few-texts.md": ["few texts"],
     "how-to/languages.md": ["stop words", "German"],
+    "pitfalls.md": ["Ctrl-C"],
     "what-leaves.md": ["names", "review"],
 }
 
