@@ -84,3 +84,12 @@ _CONTRAST = """cell => {
   const both = [light(getComputedStyle(cell).color), light(behind(ground))].sort((a, b) => b - a);
   return (both[0] + 0.05) / (both[1] + 0.05);
 }"""
+
+
+def test_a_narrow_screen_says_that_more_charts_are_to_the_side(browser, tmp_path):
+    path = pages(tmp_path) / "wards.html"
+    for width, seen in ((390, True), (1440, False)):
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        page.goto(path.as_uri())
+        assert page.get_by_text("20 charts, side by side").is_visible() == seen
+        page.close()

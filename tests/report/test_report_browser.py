@@ -420,3 +420,15 @@ def test_a_topic_of_noise_opens_its_fold_when_asked_for(browser, tmp_path):
     page.select_option("#choose", str(truth.index(False)))
     assert "mostly noise" not in page.locator("#chosen").inner_text()
     page.close()
+
+
+def test_on_paper_words_of_some_length_stay_whole_and_how_to_read_bars_is_as_wide_as_the_cards(visit):
+    page = visit()
+    page.set_viewport_size({"width": 703, "height": 1000})
+    page.emulate_media(media="print")
+    height = "one => one.offsetHeight"
+    term = page.locator(".card .term").first
+    before = term.evaluate(height)
+    assert term.evaluate("one => (one.textContent = 'remboursement', one.offsetHeight)") == before
+    wide = [page.locator(name).first.bounding_box()["width"] for name in (".reading", ".cards")]
+    assert wide[0] > 0.95 * wide[1]
