@@ -21,7 +21,11 @@ def crossed(shares=SHARES, groups=CELLS, **settings):
 
 
 def parts(page):
-    return dict(re.findall(r"<h3>([^<]+)</h3>\s*(<div class=\"charts\">.*?)(?=<h3>|</section>)", page, re.S))
+    swipe = r"(?:<p class=\"small swipe\">[^<]*</p>\s*)?"  # a line for narrow screens
+    found = re.findall(
+        rf"<h3>([^<]+)</h3>\s*{swipe}(<div class=\"charts\">.*?)(?=<h3>|</section>)", page, re.S
+    )
+    return dict(found)
 
 
 def test_each_row_has_lines_over_its_columns_and_a_table_of_its_own():
