@@ -25,8 +25,8 @@ def load(context):
     return silo(int(context.node_config["partition-id"]))
 
 
-def client_app(agreed):
-    """A ClientApp around what a silo does; each simulated one keeps its session in Flower's state, keys included."""
+def client_app(agreed, folder):
+    """A ClientApp around what a silo does: its ledger is in a file, its session (keys, too) in Flower's state."""
     from flwr.app import ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp
 
@@ -43,15 +43,18 @@ def client_app(agreed):
         asked = message.content[RECORD]
         state = read_state(bytes(asked["state"]))
         kept = context.state.get("session")
+        budget = make_ledger(state)
+        held = Ledger.open(
+            folder / f"ledger-{context.node_config['partition-id']}.json", budget.epsilon, budget.delta,
+            privacy_unit=budget.privacy_unit, neighboring=budget.neighboring,
+        )  # fmt: skip
         if kept is None:
-            session = Session(Account(int(asked["client"]), make_ledger(state), expected=agreed))
+            session = Session(Account(int(asked["client"]), held, expected=agreed))
         else:
-            held = Ledger.from_json(json.loads(kept["ledger"]))
             session = Session.from_json(json.loads(kept["session"]), held, expected=agreed)
         values = session.answer(bytes(asked["state"]), state, load(context))
         session_json = json.dumps(session.to_json() | {"account": account_json(session.account)})
-        ledger_json = json.dumps(session.account.ledger.to_json())
-        context.state["session"] = ConfigRecord({"session": session_json, "ledger": ledger_json})
+        context.state["session"] = ConfigRecord({"session": session_json})
         answer = ConfigRecord({"round": state.round, "values": values})
         return Message(RecordDict({RECORD: answer}), reply_to=message)
 
@@ -82,7 +85,7 @@ def test_simulation(mechanism, options, tmp_path):
     kept = tmp_path / "sums.npz"
     run_simulation(
         make_server_app(settings, found.append, keep=kept, timeout=120),
-        client_app(agreed),
+        client_app(agreed, tmp_path),
         num_supernodes=2,
         backend_config={"client_resources": {"num_cpus": 1}},
     )
