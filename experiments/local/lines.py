@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
-from printed_reports import fit_lp, unpacked
+from printed_reports import fit_lp
 
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
 from discreet.lda import GibbsLDA
+from discreet.lda.moments.moments import unpack_bits
 from discreet.local import LocalLDA, Moments
 
 HERE = Path(__file__).resolve().parent
@@ -175,7 +176,7 @@ def lp_lda(data, epsilon, alpha, sweeps):
     settings = {"doc_topic_prior": alpha, "n_sweeps": sweeps, "random_state": 0}
 
     def work():
-        rows = unpacked(randomised(data.train, channel, data.split), N_WORDS)
+        rows = unpack_bits(randomised(data.train, channel, data.split), N_WORDS)
         return *fit_lp(rows, channel, 50, **settings), ""
 
     return work

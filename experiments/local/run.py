@@ -26,10 +26,11 @@ from lines import (
     without_privacy,
 )
 from moment_lda import PrivateMomentLDA
-from printed_reports import OnlineLP, unpacked
+from printed_reports import OnlineLP
 
 from discreet import StreamingLocalLDA
 from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.moments import unpack_bits
 from discreet.local import Moments, shuffled_course
 
 
@@ -100,7 +101,7 @@ def streams(
         for batch in range(n_batches):
             part = reports[size * batch : size * batch + size]
             if printed is not None:
-                printed.partial_fit(unpacked(part, N_WORDS))
+                printed.partial_fit(unpack_bits(part, N_WORDS))
             else:
                 exact.partial_fit(part, packed=True, vocabulary=data.words, simulated=True)
             if batch + 1 in names:

@@ -57,6 +57,8 @@ from discreet.lda.gibbs.draw import new_seed, sweep_key
 from discreet.lda.gibbs.state import begin, count_topics, read_tokens, word_order
 from discreet.lda.moments.estimates import Channel, noise_variance
 
+Floats = NDArray[np.float64]
+
 
 def estimated_counts(ones: NDArray[np.int64], n_reports: int, channel: Channel) -> NDArray[np.float64]:
     """Return unbiased numbers of documents that have each word, not clipped; shape (n_words,)."""
@@ -96,9 +98,6 @@ def rebuild(
         turned = np.flatnonzero(column == (0 if more > 0 else 1))
         column[rng.choice(turned, size=abs(more), replace=False, shuffle=False)] = 1 if more > 0 else 0
     return np.ascontiguousarray(columns)
-
-
-Floats = NDArray[np.float64]
 
 
 def count_topics_of(
@@ -303,8 +302,3 @@ class OnlineLP:
         """Take in a batch."""
         self.state = step(self.state, rows, self.settings, self._rng)
         return self
-
-
-def unpacked(reports: NDArray[np.uint8], n_words: int) -> NDArray[np.uint8]:
-    """Return packed reports as rows of bits."""
-    return np.unpackbits(reports, axis=1, count=n_words, bitorder="little")

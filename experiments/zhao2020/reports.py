@@ -25,11 +25,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from corpora import TEST, Rows, columns, their_corpus
-from printed_reports import OnlineLP, fit_lp, unpacked
+from printed_reports import OnlineLP, fit_lp
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.evaluate import completion_perplexity, transductive_perplexity, unigram
 from discreet.lda import GibbsLDA
+from discreet.lda.moments.moments import unpack_bits
 
 HERE = Path(__file__).resolve().parent
 N_TOPICS, ALPHA, BETA, SWEEPS = 50, 1.0, 0.01, 200
@@ -93,7 +94,7 @@ def line_of_figure_6(train, words, line, epsilon):
         return printed_gibbs.cdp_lda(*basics, epsilon=epsilon, every=False), None
     if line == LP:
         channel = symmetric(epsilon)
-        rows = unpacked(randomised(train, channel), len(words))
+        rows = unpack_bits(randomised(train, channel), len(words))
         return fit_lp(rows, channel, N_TOPICS, doc_topic_prior=ALPHA, n_sweeps=SWEEPS, random_state=0)
     return local(train, words, epsilon, 20, refine=False)
 
@@ -158,7 +159,7 @@ def stream(rows, name, line, epsilon, n_public, size, stops=()):
             N_TOPICS, channel, len(words), public=public, prior_weight=0.0 if line == ONLINE else 0.4,
             random_state=0,
         )  # fmt: skip
-        take = lambda part: printed.partial_fit(unpacked(part, len(words)))  # noqa: E731
+        take = lambda part: printed.partial_fit(unpack_bits(part, len(words)))  # noqa: E731
 
     def topics():
         if line not in EXACT_TOPICS:

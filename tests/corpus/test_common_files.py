@@ -73,9 +73,8 @@ def test_the_header_shows_what_separates_the_columns(tmp_path, header, delimiter
     corpus = read_corpus(path)
     assert corpus.n_documents == 2
     assert corpus.notes == (() if delimiter == "," else ("columns are separated by semicolons",))
-    path.write_text(
-        f"{header}\n{row}\n{row}{delimiter}\n"
-    )  # lines are counted as without a look at the header
+    # Lines are counted as without a look at the header.
+    path.write_text(f"{header}\n{row}\n{row}{delimiter}\n")
     n_lines = header.count("\n") + 3
     assert f"line {n_lines}: 3 fields, the header has 2" in refusal(path)
 

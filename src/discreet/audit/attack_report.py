@@ -256,9 +256,8 @@ class AuditReport:
             order = np.argsort(self.scores, axis=None, kind="stable")
             members = self.members.ravel()[order]
             high, low = np.cumsum(members[::-1]), np.cumsum(~members)
-            return [(int(high[r // 2 - 1] + low[r // 2 - 1]), r) for r in GUESSES if r <= len(order)], len(
-                order
-            )
+            right = high + low
+            return [(int(right[r // 2 - 1]), r) for r in GUESSES if r <= len(order)], len(order)
         kept = slice(0, 1) if self.coins == "shared halves" else slice(None)
         sure, hit = _pairs(self.scores[kept], self.members[kept])
         hits = np.cumsum(hit[np.argsort(-sure, kind="stable")])

@@ -118,9 +118,8 @@ def _reading(path: PathLike) -> Generator[None]:
     except EOFError:
         what = "is cut short: its compressed data end too early; copy or download it again"
     except (OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError) as error:
-        plain = (
-            type(error) is OSError and error.errno is None
-        )  # what bz2 raises; others are the disk's, or a timer's
+        # What bz2 raises; others are the disk's, or a timer's.
+        plain = type(error) is OSError and error.errno is None
         if isinstance(error, OSError) and not plain and not isinstance(error, gzip.BadGzipFile):
             what = f"cannot be read: {error.strerror or type(error).__name__}"
         else:

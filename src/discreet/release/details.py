@@ -82,9 +82,8 @@ def review(release: "Promised") -> str | None:
         if name.startswith(REVIEW)
     }
     names: tuple[str | None, ...] | None = getattr(release, "topic_names", None)
-    if (
-        names is not None and release.configuration.get("topics_are_public") is not True
-    ):  # shares hold the number
+    # Shares have no names, but hold the number of those that were given.
+    if names is not None and release.configuration.get("topics_are_public") is not True:
         told["topics_named"] = _named(names)
     counted = [(told.get(name), words) for name, words in _DONE.items()]
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
