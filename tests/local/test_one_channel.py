@@ -12,7 +12,6 @@ V = 30
 WEAK = BitChannel.symmetric(6.0)
 LIMITED = BitChannel(WEAK.p_threshold, WEAK.q_threshold, 2)
 MARKED = BitChannel(WEAK.p_threshold, WEAK.q_threshold, reproducible=True)
-KINDS = {"moments": {}, "forgetting": {"forgetting": 0.9}}
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +27,13 @@ def bits_of(present, channel):
     )
 
 
-def stream(kind, channel=WEAK):
-    return StreamingLocalLDA(2, channel=channel, allow_unlearnable=True, random_state=0, **KINDS[kind])
+def stream(channel=WEAK):
+    return StreamingLocalLDA(2, channel=channel, allow_unlearnable=True, random_state=0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", [BitChannel.symmetric(1.0), LIMITED], ids=["smaller loss", "a limit"])
-def test_a_stream_refuses_another_channel_and_keeps_its_promise(present, kind, other):
-    model = stream(kind).partial_fit(bits_of(present, WEAK))
+def test_a_stream_refuses_another_channel_and_keeps_its_promise(present, other):
+    model = stream().partial_fit(bits_of(present, WEAK))
     told = model.release_.configuration["epsilon_whole_report_replaced"]
     assert told == pytest.approx(6.0 * V)
     batch = bits_of(present[:50], other)
@@ -54,9 +52,8 @@ def test_a_stream_refuses_another_channel_and_keeps_its_promise(present, kind, o
     assert model.set_params(channel=other).fit(batch).n_reports_ == 50
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_marked_batch_marks_the_stream_for_good(present, kind):
-    model = stream(kind).partial_fit(bits_of(present, WEAK))
+def test_one_marked_batch_marks_the_stream_for_good(present):
+    model = stream().partial_fit(bits_of(present, WEAK))
     assert "not for release" not in model.release_.guarantee
     model.set_params(channel=MARKED).partial_fit(bits_of(present[:50], WEAK))
     model.set_params(channel=WEAK).partial_fit(bits_of(present[:50], WEAK))

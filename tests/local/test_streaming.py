@@ -1,4 +1,4 @@
-"""Streams of reports: streamed equals batch, deletions, forgetting, refusals."""
+"""Streams of reports: streamed equals batch, deletions, refusals."""
 
 import gc
 import sys
@@ -15,9 +15,7 @@ from tests.local.test_local_lda import blocks, channel, reports
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.moments import Moments
 from discreet.local import local_lda
-from discreet.local.streaming_local_lda import DiscountedMoments
 
 
 @pytest.fixture(scope="module")
@@ -55,49 +53,6 @@ def test_a_batch_taken_away_was_never_there(stream):
         model.delete_batch(np.ones((6000, 45)))
 
 
-def test_fading_moments_are_weighted_sums(stream):
-    _, noisy, of = stream
-    like = Moments(45, channel=of)
-    fading = DiscountedMoments(like, 0.5)
-    parts = np.array_split(noisy, 4)
-    for part in parts:
-        fading.merge(Moments(45, channel=of).add_batch(part))
-    weights = np.repeat([0.125, 0.25, 0.5, 1.0], [len(part) for part in parts])
-    assert fading.weight == pytest.approx(weights.sum())
-    assert np.allclose(fading.first, weights @ noisy)
-    assert np.allclose(fading.second, (noisy * weights[:, None]).T.astype(float) @ noisy)
-    found = fading.estimates()
-    assert found.n_documents == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
-    fading.subtract(Moments(45, channel=of).add_batch(parts[1]), age=2)
-    kept = np.concatenate([weights[:2000], weights[4000:]])
-    rest = np.concatenate([noisy[:2000], noisy[4000:]])
-    assert np.allclose(fading.second, (rest * kept[:, None]).T @ rest, atol=1e-6)
-    assert fading.square == pytest.approx((kept**2).sum())
-    with pytest.raises(CorpusError, match="at that age"):
-        fading.subtract(Moments(45, channel=of).add_batch(noisy), age=0)
-    with pytest.raises(ParameterError, match="how many batches"):
-        fading.subtract(Moments(45, channel=of).add_batch(parts[0]), age=-1)
-
-
-def test_forgetting_one_is_exact_and_less_follows_change():
-    of = channel(3.0)
-    old, _ = blocks(6000)
-    new = np.roll(blocks(6000, seed=5)[0], 7, axis=1)  # other words belong together now
-    model = StreamingLocalLDA(3, channel=of, forgetting=0.05, random_state=0, allow_unlearnable=True)
-    steady = StreamingLocalLDA(3, channel=of, random_state=0, allow_unlearnable=True)
-    for present, seed in ((old, 1), (new, 2)):
-        for one in (model, steady):
-            one.partial_fit(reports(present, of, seed))
-
-    def purity(topics):
-        return np.sort(np.roll(topics, -7, axis=1).reshape(3, 3, 15).sum(2).max(1)).mean()
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        assert purity(model.components_) > purity(steady.components_) + 0.1
-    assert isinstance(steady.moments_, Moments)
-
-
 def test_public_documents_help_and_cost_nothing(stream):
     present, noisy, of = stream
     few = noisy[:400]
@@ -132,9 +87,7 @@ def test_when_all_reports_are_taken_back_nothing_of_them_is_left(stream):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"forgetting": 0.0}, "forgetting"),
-        ({"forgetting": 1.1}, "forgetting"),
-        ({"forgetting": "a"}, "forgetting"),
+        ({"refit": "a"}, "refit"),
         ({"channel": SimpleNamespace(p=0.4, q=0.4)}, "a flip f strictly between 0 and 1"),
         ({"channel": SimpleNamespace(p=1.3, q=-0.3)}, "0 <= q < p <= 1"),
     ],

@@ -9,7 +9,6 @@ report* (unit "report", "replace_one"), the only one that speaks of a person; al
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -37,9 +36,9 @@ from discreet._base.validate import (
 )
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.corpus.word_vectors import match_vectors
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.moments.estimates import Channel, Estimates
+from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
 from discreet.lda.moments.moments import Moments, packed_width, read_bits
 from discreet.privacy.accounting import events
@@ -49,7 +48,8 @@ from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
-_SEEDED = ", reproducible, not for release"
+#: Added to what a ledger says of reports from a seed.
+SEEDED = ", reproducible, not for release"
 
 
 def losses(channel: Channel, n_words: int) -> BitGuarantees:
@@ -57,28 +57,10 @@ def losses(channel: Channel, n_words: int) -> BitGuarantees:
     return losses_of_bits(channel.p, channel.q, getattr(channel, "limit", None), n_words)
 
 
-def settings_of(found: BitGuarantees) -> dict[str, float | int]:
-    """Return the losses as public settings of a release."""
-    named: dict[str, float | int] = {
-        "epsilon_one_word_added_or_removed": found.word_added_or_removed,
-        "epsilon_one_word_replaced": found.word_replaced,
-        "epsilon_whole_report_replaced": found.whole_report,
-    }
-    if found.document_words is not None:
-        named["words_kept_of_a_document"] = found.document_words
-    return named
-
-
-def closed_ledger(found: BitGuarantees, channel: Channel, *, simulated: bool) -> Ledger:
-    """Return a closed ledger that states the loss of a whole report of bits."""
-    what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}"
-    return ledger_of_reports(found.whole_report, f"{what}{_SEEDED if simulated else ''})", simulated=False)
-
-
-def ledger_of_reports(loss: float, what: str, *, simulated: bool) -> Ledger:
+def ledger_of_reports(loss: float, what: str) -> Ledger:
     """Return a closed ledger that states the loss of one report."""
     ledger = Ledger(max(loss, 1e-9), events.PURE_DELTA, privacy_unit="report", neighboring="replace_one")
-    ledger.reserve(events.pure(loss), what + (_SEEDED if simulated else ""))
+    ledger.reserve(events.pure(loss), what)
     return ledger.snapshot()
 
 
@@ -174,9 +156,8 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
             n_words = 2 * int(limit)  # from here on, what a document may keep is what counts
         if n_words is None:
             raise ParameterError(
-                "this channel sends a bit for each word, so that a report costs more the more words there are; pass ",
-                Parameter("n_words"),
-                ".",
+                "this channel sends a bit for each word, so that a report costs more the more words there are; pass "
+                "`n_words`."
             )
         return events.pure(losses(self.channel, n_words).whole_report)
 
@@ -218,76 +199,60 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
     ) -> NDArray[np.float64]:
         """Fit to reports, and return the topic shares that the same reports suggest (not ``transform``)."""
-        given = {"vocabulary": vocabulary, "packed": packed, "simulated": simulated}
-        self.fit(
-            X, y, **{name: value for name, value in given.items() if value is not None and value is not False}
-        )
+        self.fit(X, y, vocabulary=vocabulary, packed=packed, simulated=simulated)
         return self.transform_reports(X, packed=packed)
 
-    def _learn(
-        self,
-        found: Estimates,
-        n_reports: int,
-        seed: int,
-        *,
-        beside: Sequence[Estimates] = (),
-        vectors: NDArray[np.float64] | None = None,
-        reports: Reports | None = None,
-        warn: bool = True,
-    ) -> Learned:
-        """Return topics; with public estimates ``beside`` those of the reports, these need let none through."""
-        return learn_topics(
-            found,
+    def _learn(self, moments: Moments, seed: int, *, warn: bool = True, **more: Any) -> Learned:
+        """Return topics; ``more`` as for :func:`~discreet.lda.moments.learn.learn_topics`."""
+        topics = learn_topics(
+            moments.estimates(),
             self.n_topics,
             seed,
-            what=f"{n_reports:,} reports through this channel",
+            what=f"{moments.n:,} reports through this channel",
             advice=_ADVICE,
             allow_unlearnable=self.allow_unlearnable,
             warn=warn,
-            beside=beside,
-            vectors=vectors,
-            reports=reports,
             n_threads=count_threads(self.n_jobs),
             callback=self.callback,
+            **more,
         )
+        self.learnable_, self.unigram_ = topics.learnable, topics.unigram
+        return topics
 
+    def _make_release(
+        self, topics: Learned, moments: Moments, words: tuple[str, ...], simulated: bool, **settings: Any
+    ) -> Release:
+        """Put topics and the promise of the channel into a release.
 
-def make_release(
-    model: Any,
-    topic_word: NDArray[np.float64],
-    topic_weight: NDArray[np.float64],
-    words: tuple[str, ...],
-    n_reports: int,
-    settings: dict[str, Any],
-    *,
-    simulated: bool,
-) -> Release:
-    """Put topics and the promise of the channel into a release.
-
-    The number of reports stands among the settings: it is exact, whoever collected them knows it, and the promise,
-    which is about what a report says, leaves it as it is. So it is no ``n_units_noisy``.
-    """
-    found = losses(model.channel, len(words))
-    simulated = simulated or bool(getattr(model.channel, "reproducible", False))
-    public = public_settings(
-        type(model).__name__,
-        "local, moments",
-        n_topics=model.n_topics,
-        p=float(model.channel.p),
-        q=float(model.channel.q),
-        n_reports=n_reports,
-        **WordOrigin.public("the channel, whose writers all have the list").settings(),
-        **settings_of(found),
-        **settings,
-    )
-    return Release(
-        topic_word / topic_word.sum(1, keepdims=True),
-        words,
-        closed_ledger(found, model.channel, simulated=simulated),
-        public,
-        simulated,
-        topic_weight / topic_weight.sum(),
-    )
+        The number of reports stands among the settings: it is exact, whoever collected them knows it, and the promise,
+        which is about what a report says, leaves it as it is. So it is no ``n_units_noisy``.
+        """
+        channel, found = self.channel, losses(self.channel, len(words))
+        simulated = simulated or moments.reproducible or bool(getattr(channel, "reproducible", False))
+        public = public_settings(
+            type(self).__name__,
+            "local, moments",
+            n_topics=self.n_topics,
+            p=float(channel.p),
+            q=float(channel.q),
+            n_reports=moments.n,
+            **WordOrigin.public("the channel, whose writers all have the list").settings(),
+            epsilon_one_word_added_or_removed=found.word_added_or_removed,
+            epsilon_one_word_replaced=found.word_replaced,
+            epsilon_whole_report_replaced=found.whole_report,
+            words_kept_of_a_document=found.document_words,
+            learnable=topics.learnable,
+            **settings,
+        )
+        what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}"
+        return Release(
+            topics.topic_word / topics.topic_word.sum(1, keepdims=True),
+            words,
+            ledger_of_reports(found.whole_report, f"{what}{SEEDED if simulated else ''})"),
+            public,
+            simulated,
+            topics.topic_weight / topics.topic_weight.sum(),
+        )
 
 
 @declared
@@ -414,9 +379,7 @@ class LocalLDA(LocalTopics):
         """
         self._check_parameters()
         if self.refine is True:
-            raise ParameterError(
-                "fit_moments has no reports to look at: take ", Parameter("refine"), '="auto" or False.'
-            )
+            raise ParameterError('fit_moments has no reports to look at: take `refine`="auto" or False.')
         expected = Moments(moments.n_words, channel=self.channel, max_bytes=moments.max_bytes)
         if not expected.same_reports(moments):
             raise ParameterError(
@@ -428,21 +391,12 @@ class LocalLDA(LocalTopics):
     def _fit_found(
         self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool
     ) -> LocalLDA:
-        found, seed = moments.estimates(), new_seed(self.random_state)
-        vectors = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
-        rows = None if vectors is None else vectors.vectors
-        topics = self._learn(found, moments.n, seed, vectors=rows, reports=reports)
-        settings: dict[str, Any] = {"learnable": topics.learnable, "refined": topics.refined}
-        if vectors is not None:
-            settings |= topics.said_of_vectors(vectors.name, vectors.settings())
-        self.learnable_, self.unigram_, self.n_features_in_ = topics.learnable, topics.unigram, len(words)
-        self.release_ = make_release(
-            self,
-            topics.topic_word,
-            topics.topic_weight,
-            words,
-            moments.n,
-            settings,
-            simulated=simulated,
-        )
+        found = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
+        vectors = None if found is None else found.vectors
+        topics = self._learn(moments, new_seed(self.random_state), vectors=vectors, reports=reports)
+        settings: dict[str, Any] = {"refined": topics.refined}
+        if found is not None:
+            settings |= topics.said_of_vectors(found.name, found.settings())
+        self.n_features_in_ = len(words)
+        self.release_ = self._make_release(topics, moments, words, simulated, **settings)
         return self

@@ -8,156 +8,27 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import as_array
 from discreet._base.progress import Callback
-from discreet._base.validate import (
-    CALLBACK,
-    FLAG,
-    RANDOM,
-    THREADS,
-    declared,
-    number,
-    shown,
-    whole,
-)
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet._base.validate import CALLBACK, FLAG, RANDOM, THREADS, declared, whole
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.moments.estimates import Channel, Estimates, estimates
+from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments
-from discreet.local.local_lda import CHANNEL, LocalTopics, bits_in_order, make_release, words_of_reports
+from discreet.local.local_lda import CHANNEL, LocalTopics, bits_in_order, words_of_reports
 from discreet.release.release import Release
 
 
-class DiscountedMoments:
-    r"""Moments of a stream that forget: each batch weighs less than the next by a factor.
-
-    Kept are the weighted sums of reports, of their bits and of their pairs, with weights :math:`\gamma^a` for a batch
-    of which a batches came after, and :math:`\sum w` and :math:`\sum w^2` over reports. The estimates are those of
-    :mod:`discreet.lda.moments.moments` (weights cancel); their variances are those of
-    :math:`(\sum w)^2 / \sum w^2` reports. With :math:`\gamma = 1` use plain moments, which are exact.
-
-    Parameters
-    ----------
-    like : Moments
-        Whose channel, number of words and limit of memory to take over.
-    forgetting : float
-        gamma, above 0 and at most 1.
-    """
-
-    def __init__(self, like: Moments, forgetting: float) -> None:
-        self.forgetting = float(forgetting)
-        self.p, self.q = like.p, like.q
-        self.n = 0
-        self.weight = self.square = 0.0
-        self.first = np.zeros(like.n_words)
-        self.second = np.zeros((like.n_words, like.n_words))
-
-    def merge(self, batch: Moments) -> "DiscountedMoments":
-        """Let what came before fade by one batch, then add the new one."""
-        self.first *= self.forgetting
-        self.second *= self.forgetting
-        self.weight *= self.forgetting
-        self.square *= self.forgetting**2
-        self._add(batch, 1.0)
-        self.n += batch.n
-        return self
-
-    def subtract(self, batch: Moments, age: int) -> "DiscountedMoments":
-        """Take away a batch after which ``age`` batches came; exact up to rounding."""
-        if not whole(0).holds(age):
-            raise ParameterError(
-                f"age must say how many batches came after the one to delete (0, 1, ...), but is {shown(age)}."
-            )
-        weight = self.forgetting ** int(age)
-        left = self.second - weight * batch.second
-        if batch.n > self.n or left.min() < -1e-6 * max(1.0, self.weight):
-            raise CorpusError("these reports were not part of the moments at that age.")
-        self._add(batch, -weight)
-        self.second = np.maximum(self.second, 0.0)
-        self.first = np.maximum(self.first, 0.0)
-        self.n -= batch.n
-        return self
-
-    def _add(self, batch: Moments, weight: float) -> None:
-        self.first += weight * batch.first
-        self.second += weight * batch.second
-        self.weight += weight * batch.n
-        self.square += weight * abs(weight) * batch.n
-
-    def estimates(self) -> Estimates:
-        """Return unbiased rates, with the effective number of reports."""
-        if self.n == 0:
-            raise CorpusError("there is no report to estimate anything from; add a batch first.")
-        found = estimates(self.weight, self.first, self.second, self)
-        effective = self.weight**2 / self.square
-        return Estimates(found.rates, found.pairs, found.noise, effective, found.slope, found.contrast)
-
-
-@dataclass
-class ReportStream:
-    """Everything so far.
-
-    Attributes
-    ----------
-    words : tuple of str
-    channel : Channel
-        Of all reports: the promise of a release is about the first batch as much as about the last.
-    seed : int
-        Of the topics' starting point.
-    moments : Moments or DiscountedMoments
-        Of the reports.
-    public : Moments, optional
-        Of the public documents.
-    simulated : bool
-        Whether a batch was said to be drawn from a seed.
-    """
-
-    words: tuple[str, ...]
-    channel: Channel
-    seed: int
-    moments: Moments | DiscountedMoments
-    public: Moments | None = None
-    simulated: bool = False
-
-    @classmethod
-    def begin(cls, model: Any, words: tuple[str, ...]) -> "ReportStream":
-        """Return a stream without reports, with the parameters of an estimator."""
-        moments = Moments(len(words), channel=model.channel)
-        fading = moments if model.forgetting == 1 else DiscountedMoments(moments, model.forgetting)
-        public = None
-        if model.public is not None:
-            bits = _public_bits(model.public, len(words))
-            public = Moments(len(words)).add_batch(bits, n_jobs=model.n_jobs)
-        return cls(words, model.channel, new_seed(model.random_state), fading, public)
-
-    def check_channel(self, model: Any) -> None:
-        """Refuse another channel than that of the reports so far: their writers were told what it promises."""
-        then, now = ((c.p, c.q, getattr(c, "limit", None)) for c in (self.channel, model.channel))
-        if then != now:
-            raise ParameterError(
-                *(
-                    Parameter("channel"),
-                    " changed within the stream, but its reports keep the promise of theirs: set it back, ",
-                ),
-                "or call fit to start over.",
-            )
-
-
-def _moments_of(X: Any, model: Any, n_words: int, packed: bool) -> Moments:
-    return Moments(n_words, channel=model.channel).add_batch(X, packed=packed, n_jobs=model.n_jobs)
-
-
-def _public_bits(public: Any, n_words: int) -> NDArray[np.uint8]:
+def _public_moments(public: Any, n_words: int, n_jobs: int | None) -> Moments:
     from discreet.corpus import check_counts
 
     bits = (check_counts(public, n_words=n_words) > 0).toarray().astype(np.uint8)
     if not len(bits):
         raise CorpusError("the public set must hold at least one document.")
-    return bits
+    return Moments(n_words).add_batch(bits, n_jobs=n_jobs)
 
 
 @declared
@@ -173,9 +44,6 @@ class StreamingLocalLDA(LocalTopics):
         How each bit was randomised.
     public : array-like, sparse matrix or Corpus of shape (n_documents, n_words), optional
         A first set of documents that **are public**; counts or bits.
-    forgetting : float, default 1.0
-        Weight of what came before, relative to a new batch. At 1 everything counts the same and sums are
-        exact.
     refit : bool, default True
         Whether ``partial_fit`` and ``delete_batch`` fit the topics anew. That takes as long whatever the size
         of the batch (about a second for 20 topics of 1,000 words): with many small batches set it to False, and
@@ -196,7 +64,7 @@ class StreamingLocalLDA(LocalTopics):
         How many topics the noise lets through.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
-    moments_ : Moments or DiscountedMoments
+    moments_ : Moments
         Moments of the reports so far.
     n_reports_ : int
         Reports taken in, less those deleted. Those that the topics rest on: ``release_.configuration["n_reports"]``.
@@ -213,14 +81,14 @@ class StreamingLocalLDA(LocalTopics):
     A stream begins with few reports. So ``partial_fit`` takes them in without refusing or warning, however little
     can be learned from them; ``fit`` and ``update`` refuse and warn like :class:`~discreet.local.LocalLDA`.
 
-    With ``forgetting=1`` the topics are, byte for byte, those of ``LocalLDA(refine=False)`` on all reports at once.
+    The topics are, byte for byte, those of ``LocalLDA(refine=False)`` on all reports at once. Where old reports should
+    count no more, take them away by ``delete_batch``.
     """
 
     n_topics: Annotated[int, whole()] = 20
     _: KW_ONLY
     channel: Annotated[Channel, CHANNEL]
     public: Any = None
-    forgetting: Annotated[float, number(above=0, most=1)] = 1.0
     refit: Annotated[bool, FLAG] = True
     allow_unlearnable: Annotated[bool, FLAG] = False
     random_state: Annotated[Any, RANDOM] = None
@@ -237,7 +105,7 @@ class StreamingLocalLDA(LocalTopics):
         ParameterError
             Also where there is nothing to learn; the batch is taken in then.
         """
-        self._take(X, None, vocabulary, packed, simulated)
+        self._take(X, vocabulary, packed, simulated, anew=True)
         return self.update()
 
     def partial_fit(
@@ -255,10 +123,10 @@ class StreamingLocalLDA(LocalTopics):
         ParameterError, CorpusError
             Before anything is taken in.
         """
-        self._take(X, getattr(self, "_stream", None), vocabulary, packed, simulated)
+        self._take(X, vocabulary, packed, simulated, anew=not hasattr(self, "_moments"))
         return self._refitted()
 
-    def delete_batch(self, X: Any, *, packed: bool = False, age: int = 0) -> "StreamingLocalLDA":
+    def delete_batch(self, X: Any, *, packed: bool = False) -> "StreamingLocalLDA":
         """Take a batch away again, as if it had never come.
 
         Parameters
@@ -266,18 +134,11 @@ class StreamingLocalLDA(LocalTopics):
         X : array or sparse matrix
             The same reports.
         packed : bool, default False
-        age : int, default 0
-            With ``forgetting`` below 1: how many batches came after it.
         """
         check_is_fitted(self, "n_features_in_")
-        stream = self._stream
-        rows = X if packed else bits_in_order(X, stream.words)
-        stream.check_channel(self)
-        batch = _moments_of(rows, self, len(stream.words), packed)
-        if isinstance(stream.moments, DiscountedMoments):
-            stream.moments.subtract(batch, age)
-        else:
-            stream.moments.subtract(batch)
+        rows = X if packed else bits_in_order(X, self._words)
+        self._check_channel()
+        self._moments.subtract_batch(rows, packed=packed, n_jobs=self.n_jobs)
         return self._refitted()
 
     def update(self) -> "StreamingLocalLDA":
@@ -297,13 +158,13 @@ class StreamingLocalLDA(LocalTopics):
     def n_reports_(self) -> int:
         """Reports taken in, less those deleted."""
         check_is_fitted(self, "n_features_in_")
-        return self._stream.moments.n
+        return self._moments.n
 
     @property
-    def moments_(self) -> Moments | DiscountedMoments:
+    def moments_(self) -> Moments:
         """Moments of the reports so far."""
         check_is_fitted(self, "n_features_in_")
-        return self._stream.moments
+        return self._moments
 
     @property
     def release_(self) -> Release:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -315,13 +176,11 @@ class StreamingLocalLDA(LocalTopics):
             raise NotFittedError("these reports have no topics yet; call update().")
         raise ParameterError(*self._made.args)
 
-    def _take(
-        self, X: Any, stream: ReportStream | None, vocabulary: Any, packed: bool, simulated: bool
-    ) -> None:
-        """Add a batch to a stream, or begin one; where anything is wrong, all stays as it is."""
+    def _take(self, X: Any, vocabulary: Any, packed: bool, simulated: bool, *, anew: bool) -> None:
+        """Add a batch to the stream, or begin one; where anything is wrong, all stays as it is."""
         self._check_parameters()
-        if stream is not None and vocabulary is None:
-            vocabulary = stream.words
+        if not anew and vocabulary is None:
+            vocabulary = self._words
             shape = X.shape if hasattr(X, "shape") else as_array(X, "the reports").shape
             if not packed and len(shape) == 2 and shape[1] != len(vocabulary):
                 raise CorpusError(
@@ -329,21 +188,35 @@ class StreamingLocalLDA(LocalTopics):
                     "input: they must agree within a stream."
                 )
         rows, words = words_of_reports(X, vocabulary, packed=packed)
-        if stream is not None:
-            if words != stream.words:
+        if not anew:
+            if words != self._words:
                 raise CorpusError(
                     "this batch has other words than the ones before, or another order of them."
                 )
-            stream.check_channel(self)
-        batch = _moments_of(rows, self, len(words), packed)
-        taken = ReportStream.begin(self, words) if stream is None else stream
-        taken.moments.merge(batch)
-        taken.simulated |= bool(simulated) or bool(getattr(self.channel, "reproducible", False))
-        if taken is not stream:
-            self._stream, self.n_features_in_, self._made = taken, len(words), None
+            self._check_channel()
+        batch = Moments(len(words), channel=self.channel)
+        batch.add_batch(rows, packed=packed, n_jobs=self.n_jobs)
+        batch.reproducible |= bool(simulated)
+        if not anew:
+            self._moments.merge(batch)
+            return
+        public = None if self.public is None else _public_moments(self.public, len(words), self.n_jobs)
+        self._public, self._seed = public, new_seed(self.random_state)
+        self._moments, self._words, self.n_features_in_, self._made = batch, words, len(words), None
+
+    def _check_channel(self) -> None:
+        """Refuse another channel than that of the reports so far: their writers were told what it promises."""
+        then, now = (
+            (float(c.p), float(c.q), getattr(c, "limit", None)) for c in (self._moments, self.channel)
+        )
+        if then != now:
+            raise ParameterError(
+                "`channel` changed within the stream, but its reports keep the promise of theirs: set it back, or call "
+                "fit to start over."
+            )
 
     def _refitted(self) -> "StreamingLocalLDA":
-        if self._stream.moments.n == 0:  # all were taken back, and what was learned from them with them
+        if self._moments.n == 0:  # all were taken back, and what was learned from them with them
             self._made = ParameterError("there is no report to estimate anything from; add a batch first.")
         elif self.refit:
             try:
@@ -353,21 +226,11 @@ class StreamingLocalLDA(LocalTopics):
         return self
 
     def _update(self, *, warn: bool) -> None:
-        stream = self._stream
-        stream.check_channel(self)
-        beside = [] if stream.public is None else [stream.public.estimates()]
-        n_reports, found = stream.moments.n, stream.moments.estimates()
-        topics = self._learn(found, n_reports, stream.seed, beside=beside, warn=warn)
-        self.learnable_, self.unigram_ = topics.learnable, topics.unigram
-        settings = {
-            "learnable": topics.learnable,
-            "forgetting": self.forgetting,
-            "public_documents": self._public_size(),
-        }
-        shares = topics.topic_word, topics.topic_weight
-        self._made: Release | ParameterError | None = make_release(
-            self, *shares, stream.words, n_reports, settings, simulated=stream.simulated
+        self._check_channel()
+        moments, public = self._moments, self._public
+        beside = [] if public is None else [public.estimates()]
+        topics = self._learn(moments, self._seed, warn=warn, beside=beside)
+        n_public = 0 if public is None else public.n
+        self._made: Release | ParameterError | None = self._make_release(
+            topics, moments, self._words, False, public_documents=n_public
         )
-
-    def _public_size(self) -> int:
-        return 0 if self.public is None else int(np.shape(getattr(self.public, "counts", self.public))[0])

@@ -38,7 +38,7 @@ from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastW
 from discreet.lda import questions
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.questions import LEAST_STRENGTH, forecast_of, kinds, learn
-from discreet.local.local_lda import ledger_of_reports
+from discreet.local.local_lda import SEEDED, ledger_of_reports
 from discreet.local.whole_document.codebook import NONCE_BYTES, CodebookChannel
 from discreet.local.whole_document.questions import (
     CodebookReport,
@@ -404,12 +404,13 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             **WordOrigin.public("the question, which all writers have").settings(),
             **self._vectors.settings(),
         )
-        what = f"one of {channel.n_codewords} codewords, sent by each writer"
+        seeded = SEEDED if self._seeded else ""
+        what = f"one of {channel.n_codewords} codewords, sent by each writer{seeded}"
         self.unigram_ = state.unigram
         self.release_ = Release(
             (state.topics / state.topics.sum(0)).T,
             state.vocabulary,
-            ledger_of_reports(channel.epsilon, what, simulated=self._seeded),
+            ledger_of_reports(channel.epsilon, what),
             settings,
             self._seeded,
             state.weight / state.weight.sum(),
