@@ -1,11 +1,20 @@
 """Fixtures that every room's tests share."""
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
 
 from discreet.release import private_estimator
+
+# Modules and thousands of tests stay to the end: to look for garbage among them again and again took a tenth of all.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

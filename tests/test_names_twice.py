@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.local.test_whole_document_course import published
-from tests.prevalence.test_kept import FIT
+from tests.prevalence.test_kept import kept_fit
 
 from discreet import Corpus, Ledger
 from discreet._base.files import read_json
@@ -20,8 +20,8 @@ def ledger(folder):
 
 
 def fit(folder):
-    FIT.save(folder / "fit.json")
-    return folder / "fit.json", "bound", lambda: type(FIT).load(folder / "fit.json")
+    kept_fit().save(folder / "fit.json")
+    return folder / "fit.json", "bound", lambda: type(kept_fit()).load(folder / "fit.json")
 
 
 def manifest(folder):

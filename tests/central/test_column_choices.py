@@ -6,6 +6,7 @@ import math
 import pickle
 import shutil
 from collections import OrderedDict
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,16 +63,25 @@ def lda(**how):
     return PrivateLDA(2, **{"epsilon": 1.0, "allow_unlearnable": True, **how})
 
 
-RELEASE = lda().fit(on_public_list(Corpus.from_texts(TEXTS))).release_
-TWO = lda(random_state=0).fit(Corpus.from_texts(TEXTS).restrict(PUBLIC[:2], words_are_public=True)).release_
+@cache
+def made():
+    return lda().fit(on_public_list(Corpus.from_texts(TEXTS))).release_
+
+
+@cache
+def made_on_two():
+    corpus = Corpus.from_texts(TEXTS).restrict(PUBLIC[:2], words_are_public=True)
+    return lda(random_state=0).fit(corpus).release_
+
+
 PLAIN = {
     "PrivateLDA": lda,
     "PrivateSVILDA": lambda **how: PrivateSVILDA(2, epsilon=1.0, sampling_rate=0.5, n_rounds=2, **how),
-    "PrivateFit": lambda **how: PrivateFit(RELEASE, epsilon=1.0, **how),
+    "PrivateFit": lambda **how: PrivateFit(made(), epsilon=1.0, **how),
     "PrivateCountVectorizer": lambda **how: PrivateCountVectorizer(epsilon=1.0, **how),
 }
 ESTIMATORS = {name: lambda X, make=make, **how: make(**how).fit(X) for name, make in PLAIN.items()} | {
-    "TopicPrevalence": lambda X, **how: TopicPrevalence(RELEASE, ["a"], epsilon=1.0, **how).fit(X, ["a"] * len(TEXTS)),
+    "TopicPrevalence": lambda X, **how: TopicPrevalence(made(), ["a"], epsilon=1.0, **how).fit(X, ["a"] * len(TEXTS)),
     "fit_topics": lambda X, **how: fit_topics(X, epsilon=1.0, n_topics=2, allow_unlearnable=True, **how),
 }  # fmt: skip
 TOPICS = ("PrivateLDA", "PrivateSVILDA")
@@ -407,7 +417,7 @@ def test_nothing_makes_a_matrix_of_chosen_columns_unasked(way):
 @pytest.mark.parametrize("bare", [lambda corpus: corpus.counts, lambda corpus: corpus.counts.toarray()])
 @pytest.mark.parametrize("seed", [None, 0])
 def test_bare_counts_of_chosen_columns_are_known_again_on_another_ledger(bare, seed, monkeypatch):
-    ledger = Ledger(30.0, 1e-5)
+    ledger, two = Ledger(30.0, 1e-5), made_on_two()
     for transformed in (False, True):
         monkeypatch.setattr(separate_budgets, "_ledgers", OrderedDict())  # as in a new process
         chooser = words(ledger=ledger, random_state=seed)
@@ -415,7 +425,7 @@ def test_bare_counts_of_chosen_columns_are_known_again_on_another_ledger(bare, s
         X = bare(corpus)
         assert not choices_of(X)
         lda(ledger=ledger).fit(X)
-        for fit in (lda(), PrivateFit(TWO, epsilon=1.0)):
+        for fit in (lda(), PrivateFit(two, epsilon=1.0)):
             with pytest.warns(SeparateBudgetsWarning, match="the same text was fitted on"):
                 fit.fit(X)
 

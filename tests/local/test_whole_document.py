@@ -3,10 +3,12 @@
 import json
 import math
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.marks import quick
 from tests.naive import whole_document as naive
 
 from discreet import Corpus, Release, WholeDocumentLDA
@@ -217,7 +219,12 @@ def a_model(**changes):
 
 @pytest.fixture(scope="module")
 def learned():
-    return a_model(allow_unlearnable=False).fit(Corpus(documents(40_000), WORDS))
+    return fitted(40_000)
+
+
+@cache
+def fitted(n):
+    return a_model(allow_unlearnable=n < 30_000).fit(Corpus(documents(n), WORDS))
 
 
 @pytest.mark.integration
@@ -232,17 +239,19 @@ def test_answers_teach_what_vectors_do_not_know(learned):
     assert learned._state.length == pytest.approx(present.sum(1).mean(), rel=0.15)
 
 
-def test_the_release_says_what_one_report_promises(learned, tmp_path):
+@pytest.mark.parametrize("n", quick([800, 40_000], 800))
+def test_the_release_says_what_one_report_promises(n, tmp_path):
+    learned = fitted(n)
     release = learned.release_
     ledger = release.ledger
     assert (ledger.privacy_unit, ledger.neighboring) == ("report", "replace_one")
     assert 8 - 1e-6 < ledger.epsilon <= 8 + 1e-9
     assert "report" in release.guarantee
     said = release.configuration
-    assert said["n_reports"] == 40_000
+    assert said["n_reports"] == n
     assert said["questions"] == "words, squares, topics, topics"
-    assert sum(int(n) for n in said["reports_on_each"].split(", ")) == 40_000
-    assert 544 < said["strength"] < 550
+    assert sum(int(n) for n in said["reports_on_each"].split(", ")) == n
+    assert said["strength"] == pytest.approx(547 * math.sqrt(n / 40_000), rel=0.005)
     np.testing.assert_array_equal(release.word_weight, learned.unigram_)
     assert said["word_vectors_dimensions"] == K
     assert release.reproducible

@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 import pandas as pd
 import pytest
-from tests.prevalence.test_estimator import RELEASE, WARDS, X
+from tests.prevalence.test_estimator import WARDS, X, trained
 
 from discreet import Ledger, PrivateFit, TopicPrevalence, fit_topics
 from discreet.central.prevalence.groups import grouping, periods
@@ -27,7 +27,7 @@ def fails(message, by=WARD, *, ledger=None, counts=X, **parameters):
     ledger = Ledger(2.0, 1e-6) if ledger is None else ledger
     before = ledger.entries
     with pytest.raises(DiscreetError, match=message) as caught:
-        TopicPrevalence(RELEASE, **parameters, epsilon=0.5, ledger=ledger).fit(counts, by=by)
+        TopicPrevalence(trained(), **parameters, epsilon=0.5, ledger=ledger).fit(counts, by=by)
     assert ledger.entries == before
     assert "stays booked" not in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_names_chosen_privately_need_one_label_each_before_they_cost():
     ],
 )
 def test_labels_of_a_cross_table_come_in_many_forms(by):
-    made = TopicPrevalence(RELEASE, groups=CROSSED, epsilon=math.inf).fit(X, by=by).release_
+    made = TopicPrevalence(trained(), groups=CROSSED, epsilon=math.inf).fit(X, by=by).release_
     exact = np.array(
         [
             [
@@ -110,9 +110,9 @@ def test_labels_of_a_cross_table_come_in_many_forms(by):
 
 
 def test_groups_and_a_range_of_dates_are_a_cross_table():
-    model = TopicPrevalence(RELEASE, groups=WARDS, **QUARTERS, epsilon=math.inf)
+    model = TopicPrevalence(trained(), groups=WARDS, **QUARTERS, epsilon=math.inf)
     dated = model.fit(X, by=(WARD, DAY)).release_
-    named = TopicPrevalence(RELEASE, groups=CROSSED, epsilon=math.inf).fit(X, by=(WARD, QUARTER)).release_
+    named = TopicPrevalence(trained(), groups=CROSSED, epsilon=math.inf).fit(X, by=(WARD, QUARTER)).release_
     assert dated.groups == named.groups
     assert np.array_equal(dated.topic_totals, named.topic_totals)
     assert dated.periods == ()  # cells have no order in time, though their columns have
@@ -164,22 +164,24 @@ def test_texts_are_refused_by_their_kind():
 
 def test_groups_and_labels_are_written_alike():
     by = ["7.0", "x ", "Zu\u0308rich", "8"] * (N // 4)
-    made = TopicPrevalence(RELEASE, groups=["7.0", " x", "Z\u00fcrich", 8.0], epsilon=math.inf).fit(X, by=by)
+    made = TopicPrevalence(trained(), groups=["7.0", " x", "Z\u00fcrich", 8.0], epsilon=math.inf).fit(
+        X, by=by
+    )
     assert made.groups_ == ("7.0", "x", "Z\u00fcrich", "8")
     assert made.release_.n_units == pytest.approx(N / 4, rel=1e-3)
-    crossed = TopicPrevalence(RELEASE, groups=([1.0, 2], [" x", "y"]), epsilon=math.inf)
+    crossed = TopicPrevalence(trained(), groups=([1.0, 2], [" x", "y"]), epsilon=math.inf)
     cells = crossed.fit(X, by=([1, 2] * (N // 2), ["x", "x", "y", "y"] * (N // 4))).release_
     assert cells.n_units == pytest.approx(N / 4, rel=1e-3)
 
 
 def test_one_name_in_two_unicode_forms_is_one_private_group():
     forms = [unicodedata.normalize(form, "Z\u00fcrich") for form in ("NFC", "NFD")]
-    model = TopicPrevalence(RELEASE, group_selection="private", epsilon=4.0, random_state=0)
+    model = TopicPrevalence(trained(), group_selection="private", epsilon=4.0, random_state=0)
     assert model.fit(X, by=forms * (N // 2)).groups_ == (forms[0],)
 
 
 def test_a_private_name_that_cannot_be_shown_is_none():
-    model = TopicPrevalence(RELEASE, group_selection="private", epsilon=math.inf)
+    model = TopicPrevalence(trained(), group_selection="private", epsilon=math.inf)
     by = ["north", "\x1b[2Jwest", "half \ud800", "\u2028"] * (N // 4)
     assert model.fit(X, by=by).groups_ == ("north",)
 
@@ -240,7 +242,7 @@ def test_labels_that_are_read_when_asked_are_read_after_the_booking():
     by = Lazy()
     assert settled(by, grouping(WARDS, None, None, None, "error"), N) is by
     assert not by.read
-    made = TopicPrevalence(RELEASE, groups=WARDS, epsilon=math.inf).fit(X, by=by).release_
+    made = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=by).release_
     assert by.read
     assert made.n_units[:2] == pytest.approx(N / 2, rel=1e-3)
 
@@ -305,9 +307,9 @@ def test_labels_that_do_not_fit_cost_no_topics(groups, by, message):
 def test_a_bound_that_makes_no_sense_costs_nothing(bound):
     ledger = Ledger(1.0, 1e-6)
     with pytest.raises(ParameterError, match=r"bound must be at least 0\.001 and at most 100"):
-        PrivateFit(RELEASE, epsilon=0.5, contribution_bound=bound, ledger=ledger).fit(X)
+        PrivateFit(trained(), epsilon=0.5, contribution_bound=bound, ledger=ledger).fit(X)
     with pytest.raises(ParameterError, match="count_weight must be"):
-        PrivateFit(RELEASE, epsilon=0.5, count_weight=1e-300, ledger=ledger).fit(X)
+        PrivateFit(trained(), epsilon=0.5, count_weight=1e-300, ledger=ledger).fit(X)
     assert not ledger.entries
 
 
@@ -316,14 +318,14 @@ def test_a_ledger_too_long_to_be_read_again_is_refused_before_it_is_booked_on():
     for number in range(99):
         ledger.reserve(events.discrete_laplace(0.01, 1), f"pure {number}")
     ledger.reserve(events.gaussian(100.0), "is no trouble")
-    made = PrivateFit(RELEASE, epsilon=0.2, ledger=ledger).fit(X).release_
+    made = PrivateFit(trained(), epsilon=0.2, ledger=ledger).fit(X).release_
     assert made.ledger.entries == ledger.entries
     ledger.reserve(events.discrete_laplace(0.01, 1), "one too many")
     before = ledger.entries
     with pytest.raises(ReleaseError, match="Nothing was booked"):
-        PrivateFit(RELEASE, epsilon=0.2, ledger=ledger).fit(X)
+        PrivateFit(trained(), epsilon=0.2, ledger=ledger).fit(X)
     with pytest.raises(ReleaseError, match="Nothing was booked"):
-        TopicPrevalence(RELEASE, groups=WARDS, ledger=ledger).fit(X, by=WARD)
+        TopicPrevalence(trained(), groups=WARDS, ledger=ledger).fit(X, by=WARD)
     assert ledger.entries == before
 
 

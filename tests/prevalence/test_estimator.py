@@ -3,6 +3,7 @@
 import datetime
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,7 +28,11 @@ def counts(n=3000, seed=0):
 
 
 X, TOPIC = counts()
-RELEASE = PrivateLDA(3, epsilon=8.0, random_state=0).fit(X).release_
+
+
+@cache
+def trained():
+    return PrivateLDA(3, epsilon=8.0, random_state=0).fit(X).release_
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +131,9 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
 
 def test_shares_are_found_and_the_promise_is_booked(wards):
     names = np.array(WARDS)[wards]
-    exact = np.array([RELEASE.transform(X)[wards == ward].mean(0) for ward in range(3)])
+    exact = np.array([trained().transform(X)[wards == ward].mean(0) for ward in range(3)])
     ledger = Ledger(1.0, 1e-6)
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger, random_state=0).fit(
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, ledger=ledger, random_state=0).fit(
         X, by=names
     )
     frame = model.release_.to_frame()
@@ -144,22 +149,22 @@ def test_shares_are_found_and_the_promise_is_booked(wards):
 
 
 def test_without_privacy_the_shares_are_exact(wards):
-    model = TopicPrevalence(RELEASE, groups=[0, 1, 2], epsilon=math.inf).fit(X, by=wards)
-    exact = np.array([RELEASE.transform(X)[wards == ward].mean(0) for ward in range(3)])
+    model = TopicPrevalence(trained(), groups=[0, 1, 2], epsilon=math.inf).fit(X, by=wards)
+    exact = np.array([trained().transform(X)[wards == ward].mean(0) for ward in range(3)])
     assert np.allclose(model.release_.shares("raw").share, exact, atol=1e-5)
     assert model.groups_ == ("0", "1", "2")
 
 
 def test_exact_shares_say_in_the_table_that_they_may_not_leave():
-    model = TopicPrevalence(RELEASE, groups=["a", "b"], epsilon=math.inf)
+    model = TopicPrevalence(trained(), groups=["a", "b"], epsilon=math.inf)
     (label,) = set(model.fit(X[:20], by=["a", "b"] * 10).release_.to_columns()["label"])
     assert label == "without privacy, not for release; reproducible, not for release"  # of seeded topics
 
 
 def test_a_document_without_a_group_adds_nothing(wards):
     labels = [WARDS[ward] if row % 2 else None for row, ward in enumerate(wards)]
-    half = TopicPrevalence(RELEASE, groups=WARDS, epsilon=math.inf).fit(X, by=labels).release_
-    alone = TopicPrevalence(RELEASE, groups=WARDS, epsilon=math.inf)
+    half = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=labels).release_
+    alone = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf)
     kept = np.arange(len(X)) % 2 == 1
     assert np.array_equal(
         half.topic_totals, alone.fit(X[kept], by=np.array(WARDS)[wards[kept]]).release_.topic_totals
@@ -169,16 +174,16 @@ def test_a_document_without_a_group_adds_nothing(wards):
 def test_months_come_from_a_public_range():
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(i % 90) for i in range(len(X))]
     model = TopicPrevalence(
-        RELEASE, freq="month", start="2024-01", end="2024-06", epsilon=1.0, random_state=0
+        trained(), freq="month", start="2024-01", end="2024-06", epsilon=1.0, random_state=0
     )
     release = model.fit(X, by=days).release_
     assert release.groups == ("2024-01", "2024-02", "2024-03", "2024-04", "2024-05", "2024-06")
     assert release.certain_groups.tolist() == [True, True, True, False, False, False]
     assert release.trend().level.shape == (6, 3)
     with pytest.raises(CorpusError, match=r"1 label is not among the 2 groups \(first seen in row 60\)"):
-        TopicPrevalence(RELEASE, freq="month", start="2024-01", end="2024-02", epsilon=1.0).fit(X, by=days)
+        TopicPrevalence(trained(), freq="month", start="2024-01", end="2024-02", epsilon=1.0).fit(X, by=days)
     ahead = TopicPrevalence(
-        RELEASE, freq="month", start="2024-01", end="2024-02", unlisted="leave_out", epsilon=1.0
+        trained(), freq="month", start="2024-01", end="2024-02", unlisted="leave_out", epsilon=1.0
     )
     assert len(ahead.fit(X, by=days).release_.groups) == 2
 
@@ -228,11 +233,13 @@ def test_every_day_of_a_range_has_its_period(first, days, freq):
 def test_a_cross_table(wards):
     years = np.where(np.arange(len(X)) % 2, 2024, 2025)
     names = np.array(WARDS)[wards]
-    model = TopicPrevalence(RELEASE, groups=(WARDS, [2024, 2025]), epsilon=math.inf).fit(X, by=(names, years))
+    model = TopicPrevalence(trained(), groups=(WARDS, [2024, 2025]), epsilon=math.inf).fit(
+        X, by=(names, years)
+    )
     assert model.groups_ == cross_names(WARDS, ["2024", "2025"])
     cell = (names == "south") & (years == 2025)
     found = model.release_.shares("raw").share[model.groups_.index("south | 2025")]
-    assert np.allclose(found, RELEASE.transform(X)[cell].mean(0), atol=1e-5)
+    assert np.allclose(found, trained().transform(X)[cell].mean(0), atol=1e-5)
 
 
 def test_labels_that_are_equal_are_one_group():
@@ -257,7 +264,7 @@ def test_labels_that_are_equal_are_one_group():
 )
 def test_bad_parameters_book_nothing(parameters, message, wards):
     ledger = Ledger(1.0, 1e-6, privacy_unit=parameters.get("privacy_unit", "document"))
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger).set_params(**parameters)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, ledger=ledger).set_params(**parameters)
     with pytest.raises((ParameterError, PrivacyError), match=message):
         model.fit(X, by=wards)
     assert not ledger.entries
@@ -274,14 +281,14 @@ def test_bad_parameters_book_nothing(parameters, message, wards):
 def test_bad_labels_are_named_and_cost_nothing(by, message):
     ledger = Ledger(1.0, 1e-6)
     with pytest.raises(CorpusError, match=message) as caught:
-        TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger).fit(X, by=by)
+        TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, ledger=ledger).fit(X, by=by)
     assert not ledger.entries
     assert "stays booked" not in str(caught.value)
 
 
 def test_other_takes_what_is_not_listed(wards):
     names = np.array(["north", "south", "elsewhere"])[wards]
-    model = TopicPrevalence(RELEASE, groups=["north", "south"], unlisted="other", epsilon=math.inf).fit(
+    model = TopicPrevalence(trained(), groups=["north", "south"], unlisted="other", epsilon=math.inf).fit(
         X, by=names
     )
     assert model.groups_ == ("north", "south", "other")
@@ -289,7 +296,7 @@ def test_other_takes_what_is_not_listed(wards):
 
 
 def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, wards):
-    made = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0).fit(X, by=np.array(WARDS)[wards]).release_
+    made = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0).fit(X, by=np.array(WARDS)[wards]).release_
     made.save(tmp_path / "wards.json")
     found = PrevalenceRelease.load(tmp_path / "wards.json")
     assert found == made
@@ -321,7 +328,7 @@ def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, 
 def test_which_groups_are_told_does_not_depend_on_who_wrote():
     """Groups that were taken from the data would tell that somebody wrote from the south."""
     labels = np.array(["north"] * (len(X) - 1) + ["south"])
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, random_state=0)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, random_state=0)
     whole, fewer = (model.fit(X[:n], by=labels[:n]).release_ for n in (len(X), len(X) - 1))
     assert whole.groups == fewer.groups == tuple(WARDS)
     assert whole.topic_totals.shape == fewer.topic_totals.shape
@@ -329,7 +336,7 @@ def test_which_groups_are_told_does_not_depend_on_who_wrote():
 
 
 def test_one_document_in_all_and_none_with_a_group():
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, random_state=0)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, random_state=0)
     for labels in (["north"], [None], [""], [math.nan]):
         made = model.fit(X[:1], by=labels).release_
         assert not made.certain_groups.any()
@@ -340,7 +347,7 @@ def test_one_document_in_all_and_none_with_a_group():
 
 
 def test_counts_of_other_words_are_refused():
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0)
     labels = ["north"] * len(X)
     other = Corpus(sp.csr_matrix(X), [f"other{i}" for i in range(24)], words_are_public=True)
     for wrong in (X[:, :20], other):
@@ -350,11 +357,11 @@ def test_counts_of_other_words_are_refused():
 
 @pytest.mark.parametrize("other", ["words", "width"])
 def test_counts_of_other_words_are_refused_before_anything_is_booked(other):
-    names, ledger = RELEASE.vocabulary, Ledger(1.0, 1e-6)
+    names, ledger = trained().vocabulary, Ledger(1.0, 1e-6)
     given = (
         Corpus(X, [f"x{word}" for word in names], words_are_public=True) if other == "words" else X[:, :-1]
     )
-    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, ledger=ledger)
     with pytest.raises(CorpusError, match="words"):
         model.fit(given, by=[WARDS[0]] * len(X))
     assert not ledger.entries

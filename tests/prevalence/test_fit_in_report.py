@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from tests.prevalence.test_private_fit import HELD_OUT, RELEASE
+from tests.prevalence.test_private_fit import HELD_OUT, trained
 
 from discreet import Ledger, PrivateFit, Release
 from discreet.cli.app import run
@@ -13,13 +14,17 @@ from discreet.errors import ReleaseError
 from discreet.release.numbers import FitRelease
 
 WORDS = tuple(f"{stem}{letter}" for stem in ("fall", "fever", "ticket") for letter in "abcdefgh")
-NAMED = replace(RELEASE, vocabulary=WORDS)
+
+
+@cache
+def named():
+    return replace(trained(), vocabulary=WORDS)
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fit")
-    NAMED.save(folder / "model")
+    named().save(folder / "model")
     with (folder / "notes.jsonl").open("w") as file:
         for row, counted in enumerate(HELD_OUT[:2000].toarray()):
             body = " ".join(np.repeat(WORDS, counted))
@@ -33,8 +38,8 @@ def evaluate(place, *options):
 
 
 def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():
-    fit = PrivateFit(RELEASE, epsilon=0.5, random_state=0).fit(HELD_OUT).release_
-    page = RELEASE.to_html(fit=fit)
+    fit = PrivateFit(trained(), epsilon=0.5, random_state=0).fit(HELD_OUT).release_
+    page = trained().to_html(fit=fit)
     low, high = (100 * np.exp(-end) for end in reversed(fit.interval()))
     assert [100 * end for end in fit.ratio_interval()] == pytest.approx([low, high])
     assert low < 100 * fit.perplexity_ratio < high
@@ -47,16 +52,18 @@ def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():
         assert f"{value:,.0f} ({ends[0]:,.0f} to {ends[1]:,.0f})" in page
     assert "ε&nbsp;=&nbsp;0.5" in page
     assert "not for release" in page  # both came from seeds
-    assert 'id="fit"' not in RELEASE.to_html()
-    assert page == RELEASE.to_html(fit=fit)
+    assert 'id="fit"' not in trained().to_html()
+    assert page == trained().to_html(fit=fit)
 
 
 def test_a_fit_of_another_model_is_refused():
-    fit = PrivateFit(RELEASE, epsilon=0.5, random_state=0).fit(HELD_OUT).release_
-    other = replace(RELEASE, topic_word=RELEASE.topic_word[::-1], topic_weight=None, topic_word_noise=None)
+    fit = PrivateFit(trained(), epsilon=0.5, random_state=0).fit(HELD_OUT).release_
+    other = replace(
+        trained(), topic_word=trained().topic_word[::-1], topic_weight=None, topic_word_noise=None
+    )
     with pytest.raises(ReleaseError, match="other topics than"):
         other.to_html(fit=fit)
-    for same in (RELEASE.with_settings(note="x"), NAMED):
+    for same in (trained().with_settings(note="x"), named()):
         assert "How good it is" in same.to_html(fit=fit)
 
 
@@ -64,7 +71,7 @@ def test_no_guessed_word_can_be_tried_against_a_fit(tmp_path):
     """A fit of topics that nobody has reviewed may be published: all of it is the same whatever a word was."""
     told = []
     for name in ("okafor", "brown"):
-        topics = replace(NAMED, vocabulary=(name, *WORDS[1:]))
+        topics = replace(named(), vocabulary=(name, *WORDS[1:]))
         fit = PrivateFit(topics, epsilon=0.5, random_state=0).fit(HELD_OUT[:300]).release_
         fit.save(tmp_path / f"{name}.json")
         file = json.loads((tmp_path / f"{name}.json").read_text())
@@ -89,7 +96,7 @@ def test_the_command_books_releases_and_says_one_figure(place, tmp_path, capsys,
     assert made.promise.privacy_unit == unit
     assert made.noise > 0
     assert Ledger.open(ledger).spent().epsilon == pytest.approx(0.5, rel=1e-3)
-    exact = PrivateFit(NAMED, epsilon=float("inf")).fit(HELD_OUT[:2000]).release_.gain
+    exact = PrivateFit(named(), epsilon=float("inf")).fit(HELD_OUT[:2000]).release_.gain
     assert made.gain == pytest.approx(exact, abs=0.2)
     # The budget is spent, and what was measured goes onto the page.
     assert evaluate(place, *by, "--epsilon", "0.5", "--ledger", str(ledger)) == 2
@@ -143,5 +150,5 @@ def test_a_broken_file_of_a_fit_is_refused(place, tmp_path, capsys):
         == 2
     )
     assert not (tmp_path / "p.html").exists()
-    assert Release.load(place / "model") == NAMED
+    assert Release.load(place / "model") == named()
     capsys.readouterr()

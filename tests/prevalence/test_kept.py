@@ -4,10 +4,11 @@ import json
 import math
 import pickle
 from dataclasses import fields, replace
+from functools import cache
 
 import pytest
 from tests.prevalence.test_calls import CROSSED, QUARTER, WARD
-from tests.prevalence.test_estimator import RELEASE, WARDS, X
+from tests.prevalence.test_estimator import WARDS, X, trained
 
 from discreet import Ledger, PrivateFit, TopicPrevalence
 from discreet.central import share_topics
@@ -15,14 +16,28 @@ from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.release.prevalence import PrevalenceRelease
 
-SHARES = (
-    TopicPrevalence(RELEASE, groups=CROSSED, epsilon=1.0, random_state=0).fit(X, by=(WARD, QUARTER)).release_
-)
-BROUGHT = share_topics(
-    ["soup"] * 30, {"food": ["soup", "meal"], "rest": ["bed"]}, epsilon=2.0, random_state=0
-)
-FIT = PrivateFit(RELEASE, epsilon=1.0, random_state=0).fit(X).release_
-MADE = [SHARES, BROUGHT, FIT]
+
+@cache
+def crossed_shares():
+    model = TopicPrevalence(trained(), groups=CROSSED, epsilon=1.0, random_state=0)
+    return model.fit(X, by=(WARD, QUARTER)).release_
+
+
+@cache
+def brought_topics():
+    return share_topics(
+        ["soup"] * 30, {"food": ["soup", "meal"], "rest": ["bed"]}, epsilon=2.0, random_state=0
+    )
+
+
+@cache
+def kept_fit():
+    return PrivateFit(trained(), epsilon=1.0, random_state=0).fit(X).release_
+
+
+@pytest.fixture(params=[crossed_shares, brought_topics, kept_fit], ids=["shares", "brought", "fit"])
+def made(request):
+    return request.param()
 
 
 def changed(made, folder, **values):
@@ -33,7 +48,6 @@ def changed(made, folder, **values):
     return type(made).load(path)
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 @pytest.mark.parametrize(
     "value",
     [10**400, -1, None, {"float": "inf"}, "x", True, [[1]], [], 1, 1e308, -1e308, "\x1b[2J", {"a": {"b": 1}}],
@@ -61,7 +75,6 @@ def test_no_value_of_a_field_gets_through_that_was_not_released(made, value, tmp
             changed(made, tmp_path, **{name: value})
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 @pytest.mark.parametrize("value", [10**400, [1, [2]], {"a": {"float": "inf"}}, None, math.nan])
 def test_settings_are_text_numbers_or_truth_values(made, value, tmp_path):
     with pytest.raises(ReleaseError):
@@ -70,7 +83,6 @@ def test_settings_are_text_numbers_or_truth_values(made, value, tmp_path):
         changed(made, tmp_path, configuration={**made.configuration, "random_state": 3})
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 def test_less_noise_than_was_booked_is_not_believed(made, tmp_path):
     assert changed(made, tmp_path) == made
     for wrong in (0.0, 0.5, made.noise * 0.999, made.noise * 1.001):
@@ -83,12 +95,14 @@ def test_less_noise_than_was_booked_is_not_believed(made, tmp_path):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 @pytest.mark.parametrize("weight", [1e-3, 0.3, 100])
 def test_whatever_is_released_can_be_read(epsilon, weight, tmp_path):
-    fit = PrivateFit(RELEASE, epsilon=epsilon, count_weight=weight, contribution_bound=100).fit(X).release_
+    fit = PrivateFit(trained(), epsilon=epsilon, count_weight=weight, contribution_bound=100).fit(X).release_
     shares = (
-        TopicPrevalence(RELEASE, groups=WARDS, epsilon=epsilon, count_weight=weight).fit(X, by=WARD).release_
+        TopicPrevalence(trained(), groups=WARDS, epsilon=epsilon, count_weight=weight)
+        .fit(X, by=WARD)
+        .release_
     )
     names = (
-        TopicPrevalence(RELEASE, group_selection="private", epsilon=max(epsilon, 0.5))
+        TopicPrevalence(trained(), group_selection="private", epsilon=max(epsilon, 0.5))
         .fit(X, by=WARD)
         .release_
     )
@@ -101,7 +115,7 @@ def test_whatever_is_released_can_be_read(epsilon, weight, tmp_path):
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
     ledger = Ledger(9.0, 1e-5)
-    made = PrivateFit(RELEASE, epsilon=0.2, ledger=ledger).fit(X).release_
+    made = PrivateFit(trained(), epsilon=0.2, ledger=ledger).fit(X).release_
     for number in range(120):
         ledger.reserve(events.discrete_laplace(0.01, 1), f"pure {number}")
     later = replace(made, ledger=ledger)
@@ -111,22 +125,22 @@ def test_what_could_not_be_read_is_not_written(tmp_path):
 
 
 def test_rows_and_columns_are_those_of_the_groups(tmp_path):
-    assert changed(SHARES, tmp_path).table == SHARES.table == (tuple(WARDS), tuple(CROSSED[1]))
+    shares = crossed_shares()
+    assert changed(shares, tmp_path).table == shares.table == (tuple(WARDS), tuple(CROSSED[1]))
     for columns in (0, -1, 2, 4, 9, 1e9, True, "3"):
         with pytest.raises(ReleaseError, match=r"not the cells of a table|does not say"):
-            changed(SHARES, tmp_path, configuration={**SHARES.configuration, "n_columns": columns})
-    swapped = [SHARES.groups[1], SHARES.groups[0], *SHARES.groups[2:]]
+            changed(shares, tmp_path, configuration={**shares.configuration, "n_columns": columns})
+    swapped = [shares.groups[1], shares.groups[0], *shares.groups[2:]]
     with pytest.raises(ReleaseError, match="not the cells of a table"):
-        changed(SHARES, tmp_path, groups=swapped)
+        changed(shares, tmp_path, groups=swapped)
 
 
 def test_halves_of_characters_are_no_names(tmp_path):
-    flat = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0).fit(X, by=WARD).release_
+    flat = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0).fit(X, by=WARD).release_
     with pytest.raises(ReleaseError, match="halves of characters"):
         changed(flat, tmp_path, groups=["\ud800x", *WARDS[1:]])
     assert isinstance(changed(flat, tmp_path), PrevalenceRelease)
 
 
-@pytest.mark.parametrize("made", MADE, ids=["shares", "brought", "fit"])
 def test_a_copy_by_pickle_is_the_same(made):
     assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301

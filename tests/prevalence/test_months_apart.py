@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.prevalence.test_estimator import RELEASE, X
+from tests.prevalence.test_estimator import X, trained
 
 from discreet import Ledger, TopicPrevalence
 from discreet.errors import BudgetExceeded, DiscreetError
@@ -15,7 +15,7 @@ DATES = MONTHS[np.arange(len(X)) % 3]
 
 def release(month, ledger, **parameters):
     given = {"freq": "month", "start": month, "end": month, "unlisted": "leave_out", "epsilon": 0.6}
-    model = TopicPrevalence(RELEASE, **(given | {"division": "date received"} | parameters), ledger=ledger)
+    model = TopicPrevalence(trained(), **(given | {"division": "date received"} | parameters), ledger=ledger)
     persons = np.arange(len(X)) // 4 if model.privacy_unit == "person" else None
     return model.fit(X, by=DATES, persons=persons).release_
 
@@ -50,8 +50,8 @@ def test_a_month_does_not_depend_on_documents_of_others():
     for month in MONTHS:
         mine = month == DATES
         parameters = {"freq": "month", "start": month, "end": month, "epsilon": float("inf")}
-        whole = TopicPrevalence(RELEASE, unlisted="leave_out", **parameters).fit(X, by=DATES).release_
-        alone = TopicPrevalence(RELEASE, **parameters).fit(X[mine], by=DATES[mine]).release_
+        whole = TopicPrevalence(trained(), unlisted="leave_out", **parameters).fit(X, by=DATES).release_
+        alone = TopicPrevalence(trained(), **parameters).fit(X[mine], by=DATES[mine]).release_
         assert np.array_equal(whole.topic_totals, alone.topic_totals)
         assert np.array_equal(whole.unit_counts, alone.unit_counts)
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from tests.prevalence.test_estimator import RELEASE, WARDS, X
+from tests.prevalence.test_estimator import WARDS, X, trained
 from tests.prevalence.test_page import release as counted
 from tests.report.test_noisy_topics import with_noise_topics
 
@@ -16,11 +16,11 @@ from discreet.report.wording import naming
 
 
 def test_names_of_topics_are_those_of_the_review(tmp_path):
-    named = RELEASE.with_topic_names({1: "Night <ward>"})
+    named = trained().with_topic_names({1: "Night <ward>"})
     shares = TopicPrevalence(named, WARDS, epsilon=5.0, random_state=0).fit(
         X, by=np.array(WARDS)[np.arange(len(X)) % 3]
     )
-    words = [", ".join(called) for called in naming(RELEASE)]
+    words = [", ".join(called) for called in naming(trained())]
     assert shares.release_.topics == (words[0], "Night <ward>", words[2])
     shares.release_.save(tmp_path / "shares.json")
     again = PrevalenceRelease.load(tmp_path / "shares.json")
@@ -74,8 +74,10 @@ def replace_topics(names):
 
 def test_shares_of_reviewed_topics_say_so_and_whom_to_ask():
     """An officer reads in their card alone that the words were reviewed, by whom, and who answers for them."""
-    word = RELEASE.vocabulary[0]
-    topics = RELEASE.without_words([word]).with_topic_names({0: "Meals"}).with_review("DPO", on="2026-01-02")
+    word = trained().vocabulary[0]
+    topics = (
+        trained().without_words([word]).with_topic_names({0: "Meals"}).with_review("DPO", on="2026-01-02")
+    )
     topics = topics.with_details(title="Notes", owner="Trust", contact="q@example.org", period="2020")
     model = TopicPrevalence(topics, WARDS, epsilon=5.0, random_state=0)
     shares = model.fit(np.delete(X, 0, axis=1), by=np.array(WARDS)[np.arange(len(X)) % 3]).release_
@@ -91,7 +93,7 @@ def test_shares_of_reviewed_topics_say_so_and_whom_to_ask():
 
 
 def test_shares_of_topics_that_nobody_reviewed_say_that():
-    model = TopicPrevalence(RELEASE, WARDS, epsilon=5.0, random_state=0)
+    model = TopicPrevalence(trained(), WARDS, epsilon=5.0, random_state=0)
     shares = model.fit(X, by=np.array(WARDS)[np.arange(len(X)) % 3]).release_
     assert shares.review is None
     assert "none recorded here" in shares.card()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from tests.naive import prevalence as naive
-from tests.prevalence.test_estimator import RELEASE, X
+from tests.prevalence.test_estimator import X, trained
 
 from discreet import Ledger, TopicPrevalence
 from discreet.central.prevalence.groups import choose_names, name_choice
@@ -43,12 +43,12 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
 def test_a_name_that_few_have_is_not_told():
     labels = ["north"] * 1500 + ["south"] * 1490 + [f"only {i}" for i in range(10)]
     ledger = Ledger(1.0, 1e-6)
-    model = TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0, ledger=ledger, random_state=0)
+    model = TopicPrevalence(trained(), group_selection="private", epsilon=1.0, ledger=ledger, random_state=0)
     made = model.fit(X, by=labels).release_
     assert made.groups == model.groups_ == ("north", "south")
     assert made.n_units == pytest.approx([1500, 1490], abs=60)
     assert made.configuration["group_selection"] == "private"
-    exact = RELEASE.transform(X)[:1500].mean(0)
+    exact = trained().transform(X)[:1500].mean(0)
     assert np.abs(made.shares().share[0] - exact).max() < 0.02
     # Names and shares were booked as one event, before a label was read, and together cost what was promised.
     assert ledger.spent().epsilon == pytest.approx(1.0, rel=1e-3)
@@ -59,7 +59,7 @@ def test_a_name_that_few_have_is_not_told():
 
 def test_without_privacy_every_name_is_a_group():
     labels = ["north"] * 2000 + ["south"] * 990 + [f"only {i}" for i in range(9)] + [None]
-    exact = TopicPrevalence(RELEASE, group_selection="private", epsilon=math.inf).fit(X, by=labels).release_
+    exact = TopicPrevalence(trained(), group_selection="private", epsilon=math.inf).fit(X, by=labels).release_
     assert len(exact.groups) == 11
     assert exact.n_units.sum() == pytest.approx(2999, rel=1e-4)
 
@@ -67,16 +67,16 @@ def test_without_privacy_every_name_is_a_group():
 def test_labels_that_were_not_chosen_are_left_out_or_one_group():
     labels = ["north"] * 1500 + ["other"] * 700 + [f"only {i}" for i in range(800)]
     parameters = {"group_selection": "private", "epsilon": 1.0, "random_state": 0}
-    assert TopicPrevalence(RELEASE, **parameters).fit(X, by=labels).groups_ == ("north",)
-    rest = TopicPrevalence(RELEASE, unlisted="other", **parameters).fit(X, by=labels)
+    assert TopicPrevalence(trained(), **parameters).fit(X, by=labels).groups_ == ("north",)
+    rest = TopicPrevalence(trained(), unlisted="other", **parameters).fit(X, by=labels)
     assert rest.groups_ == ("north", "other")
     assert rest.release_.n_units == pytest.approx([1500, 1500], abs=60)
 
 
 def test_names_and_shares_are_priced_together():
-    model = TopicPrevalence(RELEASE, group_selection="private", epsilon=0.5)
+    model = TopicPrevalence(trained(), group_selection="private", epsilon=0.5)
     assert composed_epsilon([model.planned_event()], 1e-6).epsilon == pytest.approx(0.5, rel=1e-3)
-    alone = TopicPrevalence(RELEASE, groups=["north"], epsilon=0.5).planned_event()
+    alone = TopicPrevalence(trained(), groups=["north"], epsilon=0.5).planned_event()
     # A choice of names that nobody paid for would cost this much more than was said.
     method = name_choice(0.5, 1e-6, 0.25, 3, "document")[0]
     assert composed_epsilon([method.event(), alone], 1e-6).epsilon > 0.51
@@ -102,7 +102,7 @@ def test_a_person_of_many_names_counts_as_one():
 )
 def test_bad_parameters_book_nothing(parameters, message):
     ledger = Ledger(1.0, 1e-6)
-    model = TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0, ledger=ledger).set_params(
+    model = TopicPrevalence(trained(), group_selection="private", epsilon=1.0, ledger=ledger).set_params(
         **parameters
     )
     with pytest.raises(ParameterError, match=message):
@@ -112,11 +112,11 @@ def test_bad_parameters_book_nothing(parameters, message):
 
 def test_where_no_name_is_shared_nothing_is_chosen():
     with pytest.raises(PrivacyError, match="no group was chosen"):
-        TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0).fit(
+        TopicPrevalence(trained(), group_selection="private", epsilon=1.0).fit(
             X, by=[f"{i}" for i in range(3000)]
         )
     with pytest.raises(CorpusError, match="a label for each of 3000"):
-        TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0).fit(X, by=["north"])
+        TopicPrevalence(trained(), group_selection="private", epsilon=1.0).fit(X, by=["north"])
 
 
 def test_a_document_has_one_name_and_a_person_no_more_than_was_said():

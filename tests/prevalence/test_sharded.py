@@ -1,6 +1,7 @@
 """Shares of topics in groups of documents that lie in shards: the numbers of memory, whoever goes through them."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,7 +19,11 @@ WARDS = np.array(["north", "south", "west", "nobody's", ""], object)[
     np.random.default_rng(1).integers(5, size=N)
 ]
 DAYS = np.array([f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(N)], object)
-RELEASE = PrivateLDA(3, epsilon=4.0, random_state=1, allow_unlearnable=True).fit(corpus()).release_
+
+
+@cache
+def trained():
+    return PrivateLDA(3, epsilon=4.0, random_state=1, allow_unlearnable=True).fit(corpus()).release_
 
 
 def labelled(owned=False, labels=WARDS):
@@ -39,7 +44,7 @@ KINDS = {
 
 def shares(X, kind, owned, **how):
     settings = {"epsilon": 2.0, "random_state": 3, "privacy_unit": "person" if owned else "document"}
-    made = TopicPrevalence(RELEASE, **{**settings, **KINDS[kind][0], **how}).fit(X).release_
+    made = TopicPrevalence(trained(), **{**settings, **KINDS[kind][0], **how}).fit(X).release_
     return made.groups, digest(made.topic_totals, made.unit_counts)
 
 
@@ -101,7 +106,7 @@ def test_what_shards_do_not_take_is_refused_before_anything_is_booked(tmp_path):
     shards = write_shards(labelled(), tmp_path / "s", shard_documents=500)
     bare = write_shards(corpus(), tmp_path / "bare", shard_documents=500)
     ledger = Ledger(4.0, 1e-6)
-    model = TopicPrevalence(RELEASE, groups=["north"], unlisted="other", ledger=ledger)
+    model = TopicPrevalence(trained(), groups=["north"], unlisted="other", ledger=ledger)
     with pytest.raises(ParameterError, match="leave by out: shards carry the labels"):
         model.fit(shards, by=WARDS)
     with pytest.raises(ParameterError, match="the shards carry no labels"):
@@ -109,16 +114,16 @@ def test_what_shards_do_not_take_is_refused_before_anything_is_booked(tmp_path):
     with pytest.raises(ParameterError, match="X carries no labels"):
         model.fit(corpus())
     with pytest.raises(ParameterError, match="one label a document"):
-        TopicPrevalence(RELEASE, groups=[["north", "south"], ["2024"]], ledger=ledger).fit(shards)
+        TopicPrevalence(trained(), groups=[["north", "south"], ["2024"]], ledger=ledger).fit(shards)
     with pytest.raises(ParameterError, match="engine goes through shards"):
-        TopicPrevalence(RELEASE, groups=["north"], ledger=ledger, engine=ProcessEngine()).fit(labelled())
+        TopicPrevalence(trained(), groups=["north"], ledger=ledger, engine=ProcessEngine()).fit(labelled())
     assert not ledger.entries
 
 
 def test_a_label_that_is_not_listed_is_told_by_its_shard_and_not_shown(tmp_path):
     shards = write_shards(labelled(), tmp_path / "s", shard_documents=500)
     ledger = Ledger(4.0, 1e-6)
-    model = TopicPrevalence(RELEASE, groups=["north", "south", "west"], ledger=ledger)
+    model = TopicPrevalence(trained(), groups=["north", "south", "west"], ledger=ledger)
     with pytest.raises(CorpusError, match=r"shard-00000.safetensors: 1 label is not among") as caught:
         model.fit(shards)
     assert "nobody" not in str(caught.value)

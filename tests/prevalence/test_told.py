@@ -7,11 +7,12 @@ import re
 import stat
 import warnings
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.prevalence.test_estimator import RELEASE, WARDS, X
+from tests.prevalence.test_estimator import WARDS, X, trained
 from tests.prevalence.test_page import release
 
 from discreet import Ledger, ParameterError, PrivateFit, PrivateLDA, TopicPrevalence
@@ -33,7 +34,7 @@ def test_months_that_each_pay_for_themselves_have_one_attack_figure():
     ledger, made = Ledger(0.5, 1e-6), []
     for month in MONTHS:
         model = TopicPrevalence(
-            RELEASE, freq="month", start=month, end=month, epsilon=0.5, ledger=ledger, division="date"
+            trained(), freq="month", start=month, end=month, epsilon=0.5, ledger=ledger, division="date"
         )
         made.append(model.fit(X, by=DATES).release_)
     assert {figure(one.card()) for one in made} == {figure(made[0].card())}
@@ -64,31 +65,33 @@ def test_the_figure_is_that_of_the_part_that_paid_most():
 def test_a_delta_that_promises_hardly_anything_is_said():
     small, by = X[:400], [WARDS[row % 2] for row in range(400)]
     with pytest.warns(LargeDeltaWarning, match=r"delta = 0.05 is too large: there are about"):
-        fit = PrivateFit(RELEASE, epsilon=1.0, delta=0.05).fit(small).release_
+        fit = PrivateFit(trained(), epsilon=1.0, delta=0.05).fit(small).release_
     with pytest.warns(LargeDeltaWarning, match=r"delta = 0.05 is too large"):
-        shares = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, delta=0.05).fit(small, by=by).release_
+        shares = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, delta=0.05).fit(small, by=by).release_
     for made in (fit, shares):
         assert "**delta = 0.05 is too large" in made.card()
     assert "delta = 0.05 is too large" in shares.to_html()
     with warnings.catch_warnings():
         warnings.simplefilter("error", LargeDeltaWarning)
-        made = PrivateFit(RELEASE, epsilon=1.0, delta=1e-5).fit(small).release_
-        PrivateFit(RELEASE, epsilon=math.inf, delta=0.05).fit(small)
+        made = PrivateFit(trained(), epsilon=1.0, delta=1e-5).fit(small).release_
+        PrivateFit(trained(), epsilon=math.inf, delta=0.05).fit(small)
     assert "too large" not in made.card()
 
 
 def test_shares_are_corrected_by_their_own_topics_only():
     by = [WARDS[row % 2] for row in range(len(X))]
-    shares = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0).fit(X, by=by).release_
-    assert shares.corrected(RELEASE, 20).share.shape == (3, 3)
+    shares = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0).fit(X, by=by).release_
+    assert shares.corrected(trained(), 20).share.shape == (3, 3)
     other = PrivateLDA(3, epsilon=8.0, random_state=1).fit(X[::-1]).release_
     with pytest.raises(ParameterError, match="shares of other topics than"):
         shares.corrected(other, 20)
     with pytest.raises(ParameterError, match="shares of 3 topics, but the release has 2"):
-        shares.corrected(RELEASE.merge_topics([0, 1]), 20)
+        shares.corrected(trained().merge_topics([0, 1]), 20)
 
 
-TOPICS = PrivateLDA(3, epsilon=8.0).fit(X).release_
+@cache
+def topics():
+    return PrivateLDA(3, epsilon=8.0).fit(X).release_
 
 
 def answers(page):
@@ -108,8 +111,8 @@ def answers(page):
     ],
 )
 def test_a_page_that_shows_what_may_not_leave_says_so_first(tmp_path, settings, secret, may):
-    fit = PrivateFit(TOPICS, **settings).fit(X).release_
-    page = TOPICS.to_html(tmp_path / "page.html", fit=fit)
+    fit = PrivateFit(topics(), **settings).fit(X).release_
+    page = topics().to_html(tmp_path / "page.html", fit=fit)
     assert answers(page)[0].startswith(may)
     assert bool(stat.S_IMODE((tmp_path / "page.html").stat().st_mode) & 0o044) != secret
 
@@ -128,16 +131,16 @@ def test_what_a_fit_cost_is_counted_with_the_topics():
 
 
 def test_a_notebook_looks_for_the_words_of_all_topics_once(monkeypatch):
-    asked, found = [], type(TOPICS).top_words
+    asked, found = [], type(topics()).top_words
 
     def counted(self, *arguments, **named):
         asked.append(arguments)
         return found(self, *arguments, **named)
 
-    monkeypatch.setattr(type(TOPICS), "top_words", counted)
-    shown = TOPICS._repr_html_()
+    monkeypatch.setattr(type(topics()), "top_words", counted)
+    shown = topics()._repr_html_()
     assert len(asked) <= 2
-    for words in found(TOPICS, 8):
+    for words in found(topics(), 8):
         assert " ".join(words) in shown
 
 
@@ -148,7 +151,7 @@ def test_no_page_or_table_holds_marks_that_move_a_cursor_or_turn_the_writing():
         made.to_html(),
         made.card(),
         table_csv(made),
-        TOPICS.with_details(title="a\u202eb").to_html(),
+        topics().with_details(title="a\u202eb").to_html(),
     ):
         assert not re.search("[\x1b\x07\u202e\u2066]", told)
     rows = list(csv.reader(io.StringIO(table_csv(made))))
@@ -157,10 +160,10 @@ def test_no_page_or_table_holds_marks_that_move_a_cursor_or_turn_the_writing():
 
 def test_words_that_turn_the_writing_are_not_shown_as_they_are():
     words = ["rea\u202elp", *[f"word{i}" for i in range(1, X.shape[1])]]
-    page = replace(TOPICS, vocabulary=tuple(words)).to_html()
+    page = replace(topics(), vocabulary=tuple(words)).to_html()
     assert "\u202e" not in page
     assert "rea\ufffdlp" in page
-    assert np.isfinite(TOPICS.topic_word).all()
+    assert np.isfinite(topics().topic_word).all()
 
 
 def test_topics_are_counted_only_where_all_that_they_cost_stands_on_the_ledger():

@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,13 @@ def module_of(path):
 MODULES = {module_of(ROOT / name) for name in BASE}
 
 
+@cache
 def trees():
-    for path in sorted(ROOT.rglob("*.py")):
-        yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+    """Return the name and the tree of each file of the library."""
+    return [
+        (str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(ROOT.rglob("*.py"))
+    ]
 
 
 def imported(tree):
@@ -140,10 +145,8 @@ def test_the_contract_names_the_same_files():
 def of_the_base():
     """Return the base's classes with their fields, and all private names in its files."""
     fields, private = {}, {"_storage"}
-    for name, tree in trees():
-        if name not in BASE:
-            continue
-        for node in ast.walk(tree):
+    for name in BASE:
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 of_class = (one.target.id for one in node.body if isinstance(one, ast.AnnAssign))
                 fields[node.name] = set(of_class)
