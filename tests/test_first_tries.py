@@ -188,3 +188,12 @@ def test_a_frame_of_texts_is_no_counts(release):
         made.release_.transform(pd.DataFrame({"note": TEXTS, "who": TEXTS}))
     frame = pd.DataFrame(COUNTS[:, :3], columns=["bill", "rent", "tax"])
     np.testing.assert_array_equal(made.release_.transform(frame), made.transform(COUNTS[:, :3]))
+
+
+def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"^fit_topics\(\) got .* 'stopwords'\. Did you mean 'stop_words'\?"):
+        fit_topics(TEXTS, epsilon=1.0, stopwords="english")
+    with pytest.raises(TypeError, match=r"^PrivateLDA\.__init__\(\) .* Did you mean 'epsilon'\?"):
+        PrivateLDA(3, epsilom=1.0)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
+        fit_topics(TEXTS, epsilon=1.0, colour="red")

@@ -127,6 +127,8 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
         said = learnability(2000, 20, 40000 / (x * MU), MU).in_words()
         assert ("That is a guess: measured were 5 to 20 topics" in said) == guessed, x
         assert ("x from 0.02 to 195." in said) == guessed
+        assert ("(outside of what was measured)" in said) == (x == 0.019)
+        assert ("(good)" in said) == (x == 0.021)
 
 
 def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
@@ -203,6 +205,8 @@ def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
             "That is a guess: measured were 5 to 20 topics of 100 to 5,000 words, and x from 0.02 to 195."
             in said
         )
+        assert "(good)" not in said
+        assert "(usable)" not in said
     free = learnability(80, 3, 100, math.inf)
     assert free.expected_range == (0, 0)
     assert "guess" not in free.in_words()

@@ -14,10 +14,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeGuard, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ _LONGEST_WORD = 40
 _LONGEST_PATH = 255
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True)
@@ -253,6 +256,23 @@ def check(**arguments: tuple[Any, Rule]) -> None:
     )
 
 
+def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """Have a misspelt keyword refused with the one that was meant, as Python does by itself from 3.13 on."""
+    names = inspect.signature(function).parameters
+
+    @wraps(function)
+    def call(*args: Given.args, **given: Given.kwargs) -> Returned:
+        for name in given:
+            near = [] if name in names else get_close_matches(name, names, 1)
+            if near:
+                raise TypeError(
+                    f"{function.__qualname__}() got an unexpected keyword argument '{name}'. Did you mean '{near[0]}'?"
+                )
+        return function(*args, **given)
+
+    return call
+
+
 class Checked:
     """Base of estimators whose parameters have rules."""
 
@@ -288,6 +308,7 @@ def declared(estimator: type[Estimator]) -> type[Estimator]:
     made |= {name: _type_alone(made[name]) for name in named}
     for name in vars(estimator).keys() & made.keys():  # defaults are the constructor's
         delattr(estimator, name)
+    estimator.__init__ = suggesting(estimator.__init__)
     return estimator
 
 

@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any
 from discreet._base.arrays import carried
 from discreet._base.persons import check_same_rows, knows_persons
 from discreet._base.progress import Callback, watched
-from discreet._base.validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
+from discreet._base.validate import (
+    FLAG,
+    collect,
+    faults_of,
+    is_number,
+    number,
+    refuse,
+    renamed,
+    rules,
+    suggesting,
+)
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import (
     TopicPrevalence,
@@ -85,6 +95,7 @@ _OWN = rules(
 )
 
 
+@suggesting
 def fit_topics(
     texts_or_corpus: Any,
     *,

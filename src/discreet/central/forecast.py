@@ -207,8 +207,9 @@ class Learnability:
             gap = f"{gap} %"
         doubt = "" if self.topics == "seen" else ", if the texts have topics"
         told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
+        praised = self.verdict if self.is_weak or self._is_measured() else "outside of what was measured"
         said = (
-            f"Learnability: {x} ({self.verdict}); expected perplexity on these {self.n_words:,} words: {gap} above "
+            f"Learnability: {x} ({praised}); expected perplexity on these {self.n_words:,} words: {gap} above "
             f"that of a model without privacy{doubt}{self._assumed()}."
             f"{self._guessed()}{told}{self._covered()}"
         )
@@ -220,12 +221,16 @@ class Learnability:
             return f" (for texts of {_USUAL_WORDS:.0f} different words; more for shorter ones)"
         return ""
 
+    def _is_measured(self) -> bool:
+        """Whether the law was fitted to sizes like these; without noise there is nothing to guess."""
+        sizes = ((self.n_topics, _FITTED_TOPICS), (self.n_words, _FITTED_WORDS), (self.difficulty, _FITTED_X))
+        return math.isinf(self.mu) or all(least <= size <= most for size, (least, most) in sizes)
+
     def _guessed(self) -> str:
         if math.isinf(self.mu):
             return ""
         said = " Few topics that share hardly a word lose less." if self.n_topics <= _FEW_TOPICS else ""
-        sizes = ((self.n_topics, _FITTED_TOPICS), (self.n_words, _FITTED_WORDS), (self.difficulty, _FITTED_X))
-        if all(least <= size <= most for size, (least, most) in sizes):
+        if self._is_measured():
             return said
         (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
         return (

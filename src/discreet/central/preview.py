@@ -178,7 +178,7 @@ def warn_of(
             before = "Before anything is spent, and for you alone, because it is exact: "
             costs = cost if about == "n_topics" else ""
             told = ParameterError(before, *fault.args, costs)
-            warnings.warn(CorpusWarning(told, _STOP if costs else ""), stacklevel=3)
+            warnings.warn(CorpusWarning(told, _STOP if costs else ""), stacklevel=4)
 
 
 def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_turn: bool) -> str:

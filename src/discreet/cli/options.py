@@ -92,7 +92,7 @@ CORPUS: File or folder that holds the documents; - for standard input.
 --out: New folder for the release.
 --report: Also write the HTML report here.
 --json: Print JSON instead of a table.
---quiet -q: Show nothing but errors and what weakens a promise: no progress, no results, no forecasts.
+--quiet -q: Show nothing but errors and what weakens a promise or wastes a budget: no progress, results or forecasts.
 """
 
 #: A number of things.

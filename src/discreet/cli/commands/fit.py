@@ -219,7 +219,7 @@ def _fit(
             prevalence.set_params(engine=engine)
             given |= {"prevalence": prevalence, "by": labels}
         with warnings.catch_warnings():
-            warnings.showwarning = _for_the_holder(say, asks, warnings.showwarning)
+            warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
             release = fit_topics(
                 documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given
             )
@@ -252,22 +252,28 @@ def fit(**given: Any) -> None:
 def check(**given: Any) -> None:
     """Say what is in CORPUS, and what `discreet fit` with the same options would do: free, and for your eyes only.
 
-    It takes all options of `discreet fit`. It prints documents, persons, empty documents, the language as far as stop
+    It takes the options of `discreet fit`: `discreet fit --help` lists them.
+
+    It prints documents, persons, empty documents, the language as far as stop
     words tell, about how many words would be chosen, and whether the topics can be learned: exact, so as private as the
     texts, and marked so in each line. Nothing is booked or written.
     """
     _fit(True, **given)
 
 
-def _for_the_holder(say: Any, told: bool, usual: Any) -> Callable[..., None]:
-    """Return what shows a warning: of the texts themselves as private, and not where that was ``told`` before."""
+def _for_the_holder(told: bool, usual: Any) -> Callable[..., None]:
+    """Return what shows a warning: of the texts themselves as private, and not where that was ``told`` before.
+
+    Those are shown to who is quiet, too: they say that a budget is about to be wasted.
+    """
     from discreet.cli.app import as_option
+    from discreet.cli.display import console
 
     def show(message: Warning | str, *where: Any) -> None:
         if not isinstance(message, CorpusWarning):
             usual(message, *where)
         elif not told:
-            say.print(PRIVATE + message.args[0].told(as_option("fit")))
+            console().print(PRIVATE + message.args[0].told(as_option("fit")))
 
     return show
 
