@@ -25,6 +25,8 @@ from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.privacy import Bound
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 N = 40
 WORDS = [f"w{letter}" for letter in "abcdef"]
 RNG = np.random.default_rng(0)

@@ -44,6 +44,8 @@ from discreet.lda._fold_in import log_likelihood, query_statistic
 from discreet.local import BitChannel, Moments
 from discreet.privacy import Bound, SecureStream, epsilon_for, events, explain_budget, sum_rows
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 MARKER = "zzmarkerroe"
 NOTE = f"{MARKER} came in with a fever and a secret"
 WORDS = [f"w{i}" for i in range(12)]

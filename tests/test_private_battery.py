@@ -27,6 +27,7 @@ from discreet.privacy import check_private_estimator
 from discreet.privacy.battery.battery import CHECKS
 from discreet.privacy.battery.subject import planted_counts
 
+pytestmark = pytest.mark.usefixtures("few_steps")
 SAMPLED = "the start and the sampled documents depend on the seed, noise or not"
 CHAIN = "a Gibbs chain is random without any noise, too: two seeds are two chains"
 REPLACED = "neighbours replace a word; the number of documents is public, and there is noise for each"

@@ -31,6 +31,8 @@ from discreet import (
     WholeDocumentLDA,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 class OfOneSilo(FederatedLDA):
     """All documents in one silo: the checks know of one matrix only."""

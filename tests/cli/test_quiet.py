@@ -96,7 +96,7 @@ SEEDED = "reproducible, not for release"
         ),
         (f"transform topics notes.jsonl {TEXT} --out t.csv", ["the release's guarantee does not cover them"]),
         (
-            f"choose-topics notes.jsonl {TEXT} --topics 1,2 --set n_folds=2 --set n_sweeps=40",
+            f"choose-topics notes.jsonl {TEXT} --topics 1,2 --set n_folds=2 --set n_sweeps=2",
             ["use it on public text only"],
         ),
         (f"evaluate topics notes.jsonl {TEXT}", ["no ledger covers them"]),

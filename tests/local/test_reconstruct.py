@@ -8,6 +8,7 @@ import pytest
 from experiments.zhao2020 import printed_reports
 from experiments.zhao2020.printed_reports import OnlineLP, count_topics_of, estimated_counts, fit_lp, rebuild
 from tests.local.test_local_lda import blocks, channel, reports
+from tests.marks import quick
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError
@@ -84,8 +85,9 @@ def test_nothing_to_rebuild_is_refused():
         rebuild(np.zeros((0, 3), np.uint8), flip(0.5), np.random.default_rng(0))
 
 
-def test_blocks_are_recovered():
-    present, _ = blocks(20_000)
+@pytest.mark.parametrize("n", quick([5000, 20_000], 5000))
+def test_blocks_are_recovered(n):
+    present, _ = blocks(n)
     of = channel(4.0)
     topics, weight = fit_lp(reports(present, of), of, 3, doc_topic_prior=0.1, random_state=0)
     assert np.allclose(topics.sum(1), 1)

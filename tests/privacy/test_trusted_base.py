@@ -68,15 +68,20 @@ def trees():
     ]
 
 
+@cache
+def nodes(tree):
+    return tuple(ast.walk(tree))
+
+
 def imported(tree):
     """Yield what a module imports, function bodies included, for types alone left out: (module, name)."""
     typing = {
         id(node)
-        for block in ast.walk(tree)
+        for block in nodes(tree)
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if id(node) in typing:
             continue
         if isinstance(node, ast.Import):
@@ -181,19 +186,20 @@ RELEASES = {"Promised", "NumbersRelease", "Release", "FitRelease", "PrevalenceRe
 def not_run(tree):
     """Return the ids of nodes that name a type and make none: annotations, and what isinstance compares with."""
     roots = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         roots += [getattr(node, "annotation", None), getattr(node, "returns", None)]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
             roots += node.args[1:]
     return {id(node) for root in roots if root is not None for node in ast.walk(root)}
 
 
+@cache
 def aliases(tree):
     """Return what names stand for that a module imports: (module, name); a type of its own is none of the base's."""
     known = {
-        node.name: ("", "") for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name in KEPT
+        node.name: ("", "") for node in nodes(tree) if isinstance(node, ast.ClassDef) and node.name in KEPT
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             known |= {one.asname or one.name.split(".")[0]: (one.name, "") for one in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -224,7 +230,7 @@ def reaches_in(tree):
     One rule: nobody outside names what is private there, or a type that is kept there, under whatever name.
     """
     known, idle = aliases(tree), not_run(tree)
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         name = meant(node, known)
         if name in KEPT and id(node) not in idle:
             yield name
@@ -273,7 +279,7 @@ def drawn_by(tree):
         elif module.split(".")[0] == "discreet" and name in SAMPLERS and (module, name) != OTHER_COINS:
             yield SAMPLERS[name]
     known = aliases(tree)
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in SAMPLERS:
             root = node.value
             while isinstance(root, ast.Attribute):
@@ -321,7 +327,7 @@ def makers(kinds):
     made = {}
     for name, tree in trees():
         known = aliases(tree)
-        called = {meant(node.func, known) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        called = {meant(node.func, known) for node in nodes(tree) if isinstance(node, ast.Call)}
         if called & kinds:
             made[name] = called & kinds
     return made
@@ -351,7 +357,7 @@ def test_there_are_three_kinds_of_release():
     kinds = set()
     for _, tree in trees():
         known = aliases(tree)
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef) and {meant(base, known) for base in node.bases} & RELEASES:
                 kinds.add(node.name)
     assert kinds | {"Promised"} == RELEASES
