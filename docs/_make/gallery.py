@@ -19,7 +19,10 @@ HOME = Path(__file__).parents[1] / "gallery"
 PAGE = HOME / "index.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Pages that are written, what their picture begins with, and its height.
-SCREENS = {"report": ("text=Map of topics", 1000), "decades": ("text=Each topic", 1100)}
+SCREENS = {"report": ("text=Map of topics", 1000), "decades": ("text=Each topic", 1066)}
+
+#: A picture for pages in the light, and its twin for those in the dark.
+SCHEMES = {"light": "", "dark": "-dark"}
 
 
 def run(folder: Path) -> None:
@@ -49,11 +52,12 @@ def collect(folder: Path, home: Path) -> None:
             args=["--no-sandbox", "--disable-gpu"],
         )
         for name, (top, height) in SCREENS.items():
-            page = browser.new_page(viewport={"width": 1100, "height": height})
-            page.goto((folder / f"{name}.html").as_uri())
-            page.locator(top).first.evaluate("one => scrollTo(0, one.getBoundingClientRect().top - 42)")
-            page.wait_for_timeout(500)
-            page.screenshot(path=home / f"{name}.png")
+            for scheme, suffix in SCHEMES.items():
+                page = browser.new_page(viewport={"width": 1100, "height": height}, color_scheme=scheme)
+                page.goto((folder / f"{name}.html").as_uri())
+                page.locator(top).first.evaluate("one => scrollTo(0, one.getBoundingClientRect().top - 42)")
+                page.wait_for_timeout(500)
+                page.screenshot(path=home / f"{name}{suffix}.png")
         browser.close()
 
 

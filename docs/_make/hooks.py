@@ -144,7 +144,7 @@ def commands(block: re.Match[str]) -> str:
     return block[0].replace("<div ", f'<div data-copy="{told}" ', 1) if typed else block[0]
 
 
-TERMINAL = re.compile(r'class="(language-(?:console|text|bash) highlight)">(.*?)</div>', re.DOTALL)
+TERMINAL = re.compile(r'class="(language-(?:console|text|bash|sh) highlight)">(.*?)</div>', re.DOTALL)
 OPTION = re.compile(r"(?<=[\s>])--[a-z][\w-]*")
 
 

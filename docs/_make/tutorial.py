@@ -19,6 +19,9 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Where standard error is no terminal, progress comes in lines of its own.
 PROGRESS = re.compile(r"^(reading \.\.\.|[a-z][a-z ]*\d+/\d+)$")
 
+#: A picture for pages in the light, and its twin for those in the dark.
+SCHEMES = {"light": "", "dark": "-dark"}
+
 
 def commands(page: str) -> list[list[str]]:
     """Return the commands of each block."""
@@ -74,15 +77,16 @@ def take_pictures(folder: Path) -> None:
             ("report", "map", 608, "text=Map of topics"),
             ("wards", "wards", 1150, None),
         ):
-            page = running.new_page(viewport={"width": 1100, "height": height})
-            page.goto((folder / "release" / f"{file}.html").as_uri())
-            if top is not None:
-                page.locator(top).first.evaluate(
-                    "one => window.scrollTo(0, one.getBoundingClientRect().top - 42)"
-                )
-            page.wait_for_timeout(500)
-            page.screenshot(path=HOME / f"{picture}.png")
-            page.close()
+            for scheme, suffix in SCHEMES.items():
+                page = running.new_page(viewport={"width": 1100, "height": height}, color_scheme=scheme)
+                page.goto((folder / "release" / f"{file}.html").as_uri())
+                if top is not None:
+                    page.locator(top).first.evaluate(
+                        "one => window.scrollTo(0, one.getBoundingClientRect().top - 42)"
+                    )
+                page.wait_for_timeout(500)
+                page.screenshot(path=HOME / f"{picture}{suffix}.png")
+                page.close()
         running.close()
 
 
