@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "manzonelli2024"))
-from printed_words import choose, count_in_text_order
+from printed_words import Greedy, PrintedGreedy, choose, count_in_text_order
 
 from discreet import Corpus, PrivacyError, PrivateCountVectorizer
 from discreet.corpus import Tokenizer
 
 METHODS = {
-    "greedy, published": None,
-    "greedy": {"method": "greedy"},
-    "weighted_gaussian": {"method": "weighted_gaussian"},
-    "sips": {"method": "sips"},
+    "greedy, published": PrintedGreedy,
+    "greedy": Greedy,
+    "weighted_gaussian": "weighted_gaussian",
+    "sips": "sips",
 }
 CORPORA = {
     "tweetrumors": {"token_pattern": r"\S+"},
@@ -36,20 +36,21 @@ EPSILONS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 def measure(texts, corpus, how, epsilon, delta, seeds, tokens, cap=100):
     """Mean number of words, share of the tokens they cover, and CPU seconds of one fit."""
-    if how is None:
-        as_written = count_in_text_order(texts, Tokenizer(**tokens))
+    given = corpus.counts, corpus.vocabulary
+    if how is PrintedGreedy:
+        given = count_in_text_order(texts, Tokenizer(**tokens))
     totals = dict(zip(corpus.vocabulary, np.asarray(corpus.counts.sum(axis=0)).ravel(), strict=True))
     sizes, shares = [], []
     start = time.process_time()
     for seed in range(seeds):
         try:
-            if how is None:
-                words, _ = choose(*as_written, epsilon, delta, max_words=cap, seed=seed)
-            else:
+            if isinstance(how, str):
                 chooser = PrivateCountVectorizer(
-                    epsilon=epsilon, delta=delta, max_words_per_unit=cap, random_state=seed, **how
+                    epsilon=epsilon, delta=delta, method=how, max_words_per_unit=cap, random_state=seed
                 )
                 words = list(chooser.fit(corpus).vocabulary_)
+            else:
+                words, _ = choose(*given, epsilon, delta, max_words=cap, seed=seed, kind=how)
         except PrivacyError:  # no word was chosen
             words = []
         sizes.append(len(words))

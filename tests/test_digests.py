@@ -176,7 +176,6 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "HybridGibbsLDA": lambda: topics(
         HybridGibbsLDA(4, epsilon=8.0, n_sweeps=5, random_state=1).fit(counts())
     ),
-    "words, greedy": lambda: words("greedy"),
     "words, weighted_gaussian": lambda: words("weighted_gaussian"),
     "words, sips": lambda: words("sips"),
     "words, weighted_gaussian, people": lambda: words("weighted_gaussian", "person"),
@@ -216,7 +215,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
 
 #: What is made of integers, coins and counts alone: the same everywhere (tests/test_same_bytes.py).
 EVERYWHERE = (
-    *("words, greedy", "words, weighted_gaussian", "words, sips", "BitChannel"),
+    *("words, weighted_gaussian", "words, sips", "BitChannel"),
     *("words, weighted_gaussian, people", "words, sips, people"),
     "HybridGibbsLDA",
     *("GibbsLDA", "GibbsLDA, many topics", "GibbsLDA, random start", "GibbsLDA, random start, many topics"),

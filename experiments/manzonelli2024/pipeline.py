@@ -11,8 +11,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from printed_words import Greedy, choose
 
-from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
+from discreet import Corpus, PrivateLDA
 from discreet.audit import AuditReport, likelihood_ratio_scores
 from discreet.audit.shadows import draw_halves, train_statistics
 from discreet.evaluate import coherence_npmi, coherence_umass
@@ -30,12 +31,9 @@ ATTACKS = [(1.0, 5.0), (5.0, 5.0), (10.0, 5.0), (5.0, 1.0), (5.0, 10.0)]
 
 def columns(counts, words, epsilon, seed):
     """Choose words privately; return their columns."""
-    corpus = Corpus(counts, words)
-    chosen = PrivateCountVectorizer(epsilon=epsilon, delta=DELTA1, method="greedy", random_state=seed).fit(
-        corpus
-    )
+    chosen, _ = choose(Corpus(counts, words).counts, words, epsilon, DELTA1, seed=seed, kind=Greedy)
     place = {word: j for j, word in enumerate(words)}
-    return np.array([place[word] for word in chosen.get_feature_names_out()])
+    return np.array([place[word] for word in chosen])
 
 
 def private(epsilon):

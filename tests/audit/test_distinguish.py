@@ -121,9 +121,7 @@ def test_a_vocabulary_that_is_not_private_is_flagged():
     assert distinguish(*leaking, delta=DELTA).exceeds(1.0)
 
     def chosen(corpus, seed):
-        words = PrivateCountVectorizer(
-            epsilon=1.0, delta=1e-2, method="greedy", random_state=seed, max_words_per_unit=3
-        )
+        words = PrivateCountVectorizer(epsilon=1.0, delta=1e-2, random_state=seed, max_words_per_unit=3)
         return float("orchid" in words.fit(corpus).vocabulary_) + np.random.default_rng(seed).random() / 2
 
     private = distinguish(

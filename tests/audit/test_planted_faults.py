@@ -277,9 +277,7 @@ def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(priva
 
     def knows(corpus, seed):
         ledger = Ledger(2.0, 1e-2)
-        words = PrivateCountVectorizer(
-            epsilon=1.0, delta=5e-3, method="greedy", random_state=seed, ledger=ledger
-        )
+        words = PrivateCountVectorizer(epsilon=1.0, delta=5e-3, random_state=seed, ledger=ledger)
         if private:
             counts = words.fit_transform(corpus)
         else:

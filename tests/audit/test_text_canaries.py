@@ -9,7 +9,7 @@ from discreet.audit import audit_shares, audit_words, one_run_bound
 from discreet.errors import ParameterError
 
 EPSILON, DELTA = 1.0, 1e-6
-METHODS = ("greedy", "weighted_gaussian", "sips")
+METHODS = ("weighted_gaussian", "sips")
 
 
 def words_by(method, spent=EPSILON):

@@ -26,7 +26,7 @@ PERSONS = np.arange(1200) // 3
 SMALL = {"n_topics": 2, "random_state": 0}
 
 
-@pytest.mark.parametrize("method", ["weighted_gaussian", "greedy", "sips"])
+@pytest.mark.parametrize("method", ["weighted_gaussian", "sips"])
 def test_words_and_topics_together_cost_what_was_asked_for(method):
     release = fit_topics(TEXTS, epsilon=2.0, vocabulary_method=method, **SMALL)
     assert [entry.purpose.split()[0] for entry in release.ledger.entries] == ["vocabulary", "topics"]
@@ -191,7 +191,6 @@ def test_the_command_makes_the_same_release(tmp_path, capsys):
         HybridGibbsLDA(2, epsilon=8.0, n_sweeps=2),
         HybridGibbsLDA(2, epsilon_noise=1.0, n_sweeps=2),
         PrivateCountVectorizer(epsilon=1.5),
-        PrivateCountVectorizer(epsilon=1.5, method="greedy"),
         PrivateCountVectorizer(epsilon=1.5, method="sips"),
     ],
     ids=lambda model: f"{type(model).__name__}",

@@ -306,12 +306,3 @@ def test_words_and_topics_over_a_cluster(tmp_path, cluster):
     assert found.vocabulary == expected.vocabulary
     assert digest(found.topic_word) == digest(expected.topic_word)
     assert [file.name for file in tmp_path.iterdir()] == ["s"]  # the shards of the chosen words are gone
-
-
-@pytest.mark.integration
-def test_words_that_need_all_units_in_one_place_are_not_chosen_over_shards(tmp_path):
-    shards = write_shards(corpus(), tmp_path / "s")
-    ledger = Ledger(4.0, 1e-6)
-    with pytest.raises(ParameterError, match="one after another, so it cannot go through shards"):
-        PrivateCountVectorizer(epsilon=1.0, method="greedy", ledger=ledger).fit(shards)
-    assert not ledger.entries

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from tests.naive.vocabulary import covered_share
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, fit_topics
-from discreet.central.vocabulary.methods import SHARE, coverage_sum, release_coverage
-from discreet.central.vocabulary.vectorizer import METHODS, make_method
+from discreet.central.vocabulary.methods import SHARE, GaussianChoice, coverage_sum, release_coverage
+from discreet.central.vocabulary.vectorizer import METHODS
 from discreet.corpus import write_shards
+from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.vocabulary import Coverage, WordOrigin
 from discreet.errors import CorpusError, PrivacyError
 from discreet.privacy.accounting import events
@@ -25,7 +26,6 @@ RNG = np.random.default_rng(4)
 WORDS = [f"w{i:03d}" for i in range(300)]
 FREQUENCY = 1 / np.arange(1, 301) / (1 / np.arange(1, 301)).sum()
 TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(5, 60), p=FREQUENCY)) for _ in range(2000)]
-GAUSSIAN = [name for name in METHODS if name != "greedy"]
 BOUND = Bound("l2")
 
 
@@ -40,17 +40,17 @@ def random_corpus(seed):
 def test_sums_are_those_of_the_plain_twin_and_one_unit_moves_them_by_one_at_most(seed, by_person):
     counts, persons, chosen = random_corpus(seed)
     unit_of = persons if by_person else np.arange(12)
-    total = coverage_sum(counts, persons if by_person else None, chosen, BOUND)
+    total = coverage_sum(Rows(counts, persons if by_person else None), chosen, BOUND)
     assert total.tolist() == covered_share(counts.toarray(), unit_of, chosen, BOUND.bits)
     for unit in np.unique(unit_of):
         stays = unit_of != unit
-        without = coverage_sum(counts[stays], persons[stays] if by_person else None, chosen, BOUND)
+        without = coverage_sum(Rows(counts[stays], persons[stays] if by_person else None), chosen, BOUND)
         moved = total - without
         assert (moved >= 0).all()
         assert (moved**2).sum() <= BOUND.sensitivity**2
 
 
-@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("by_person", [False, True])
 def test_the_released_share_is_near_the_true_one(name, by_person):
     persons = np.arange(2000) // 4 if by_person else None
@@ -75,9 +75,9 @@ def test_the_released_share_is_near_the_true_one(name, by_person):
     assert abs(told.n_units - len(whole)) < 5 * told.deviation * len(whole) * 1.5
 
 
-@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("name", METHODS)
 def test_the_choice_books_what_it_did_and_uses_no_more_than_that(name):
-    method = make_method(name, 1.0, 1e-7, 100, "document")
+    method = GaussianChoice(1.0, 1e-7, 100, "document", SHARE, METHODS[name])
     whole = replace(method, coverage_share=Fraction(0))
     assert method.event() == whole.event()
     ledger = Ledger(2.0, 1e-6)
@@ -103,10 +103,6 @@ def test_shards_give_the_same(tmp_path):
         for X in (corpus, shards)
     ]
     assert told[0] == told[1] is not None
-
-
-def test_greedy_says_nothing_of_it():
-    assert PrivateCountVectorizer(epsilon=1.0, method="greedy").fit(TEXTS).word_origin_.coverage is None
 
 
 def test_the_release_says_it_and_its_report(tmp_path):
@@ -136,13 +132,13 @@ def test_what_a_file_says_of_it_is_checked():
 def test_the_deviation_told_is_that_of_the_noise():
     counts, _, chosen = random_corpus(0)
     counts = sp.vstack([counts] * 100).tocsr()
-    method = make_method("weighted_gaussian", 1.0, 1e-7, 100, "document")
+    method = GaussianChoice(1.0, 1e-7, 100, "document", SHARE)
     names = tuple(map(str, range(9)))
     words = (names, tuple(name for name, taken in zip(names, chosen, strict=True) if taken))
     ledger, shares, told = Ledger(np.inf, 1e-6), [], []
     for seed in range(300):
         reservation = ledger.reserve(method.event(), "words")
-        found = release_coverage(method, (counts, None), words, SecureStream(seed), reservation)
+        found = release_coverage(method, Rows(counts), words, SecureStream(seed), reservation)
         shares.append(found.share)
         told.append(found.deviation)
     assert 0.85 < np.std(shares) / np.mean(told) < 1.15

@@ -16,9 +16,9 @@ from discreet.privacy.mechanism import noise_of_share
 corpora = st.lists(st.lists(st.integers(0, 11), unique=True, max_size=7), max_size=20)
 
 
-def packed(units):
+def packed(units, n_words=12):
     indptr = np.r_[0, np.cumsum([len(unit) for unit in units])].astype(np.int64)
-    return UnitWords(indptr, np.array([word for unit in units for word in unit], np.int64))
+    return UnitWords(indptr, np.array([word for unit in units for word in unit], np.int64), n_words)
 
 
 def squared(difference):
@@ -31,13 +31,13 @@ def squared(difference):
 @settings(max_examples=100, deadline=None)
 @given(corpora, st.data(), st.sampled_from([1, 4, 14]))
 def test_even_weights_are_the_twin_and_neighbours_move_them_by_the_bound(units, data, bits):
-    weights = sum_even_weights(packed(units), 12, even_weights(7, bits))
+    weights = sum_even_weights(packed(units), even_weights(7, bits))
     twin = even(units, bits) if bits < 14 else None
     if twin is not None:
         assert weights.tolist() == [twin.get(word, 0) for word in range(12)]
     if units:
         gone = data.draw(st.integers(0, len(units) - 1))
-        without = sum_even_weights(packed(units[:gone] + units[gone + 1 :]), 12, even_weights(7, bits))
+        without = sum_even_weights(packed(units[:gone] + units[gone + 1 :]), even_weights(7, bits))
         assert squared(weights - without) <= 4**bits
 
 
@@ -57,10 +57,10 @@ def test_a_missing_cap_is_caught():
     weights = even_weights(3000, 14)
     assert gaussian_leak([int(weights[3])] * 3, least, sigma, 14) <= 0.5e-5
     assert gaussian_leak([int(weights[3000])] * 3000, least, sigma, 14) > 0.5e-5
-    whole = packed([list(range(3000))])
-    capped = packed([list(range(3))])
-    assert squared(sum_even_weights(whole, 3000, weights)) <= 4**14  # the norm alone would not show it
-    assert (sum_even_weights(capped, 3000, weights) > 0).sum() == 3
+    whole = packed([list(range(3000))], 3000)
+    capped = packed([list(range(3))], 3000)
+    assert squared(sum_even_weights(whole, weights)) <= 4**14  # the norm alone would not show it
+    assert (sum_even_weights(capped, weights) > 0).sum() == 3
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 5.0, 50.0])
@@ -102,7 +102,7 @@ def test_words_of_one_person_are_listed_as_rarely_as_told(epsilon, size):
     leaks = []
     for group in groups:
         n_words = 1 + max(map(max, group))
-        sums = sum_even_weights(packed([sorted(unit) for unit in group]), n_words, even_weights(cap, bits))
+        sums = sum_even_weights(packed([sorted(unit) for unit in group], n_words), even_weights(cap, bits))
         leaks.append(gaussian_leak([int(weight) for weight in sums if weight], least, sigma, bits))
     told = config.group_failure(size)
     assert max(leaks) <= told

@@ -1,9 +1,10 @@
-"""The greedy choice: its weights, its sensitivity over all small corpora, its exact privacy."""
+"""The greedy choice of the literature: its weights, its sensitivity over all small corpora, its exact privacy."""
 
 import gzip
 import importlib.util
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.marks import quick
 from tests.naive.vocabulary import fill, laplace_leak, laplace_tail, preferences
 
 from discreet import Ledger
-from discreet.central.vocabulary.methods import Greedy, fill_greedily, on_lattice
+from discreet.central.vocabulary.methods import on_lattice
 from discreet.central.vocabulary.units import secret_order
 from discreet.corpus import Tokenizer
 from discreet.errors import BudgetExceeded
@@ -22,7 +23,9 @@ from discreet.errors import BudgetExceeded
 SCRIPT = Path(__file__).parents[2] / "experiments" / "manzonelli2024" / "printed_words.py"
 spec = importlib.util.spec_from_file_location("printed_words", SCRIPT)
 printed = importlib.util.module_from_spec(spec)
+sys.modules["printed_words"] = printed
 spec.loader.exec_module(printed)
+Greedy, fill_greedily = printed.Greedy, printed.fill_greedily
 
 
 def packed(units):
@@ -158,7 +161,7 @@ def test_the_published_threshold_leaks_37_times_delta():
 @given(st.lists(st.text("abcdefgh", max_size=9), max_size=10))
 def test_the_published_order_of_ties_is_that_of_the_text(documents):
     counts, words = printed.count_in_text_order(documents, list)
-    units = printed.ranked_as_written(counts, secret_order(words, b"key"))
+    units = printed.PrintedGreedy(1.0, 1e-5, 9).ranked(counts, secret_order(words, b"key"))
     found = [
         [words[word] for word in units.words[start:stop]] for start, stop in itertools.pairwise(units.indptr)
     ]

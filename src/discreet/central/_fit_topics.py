@@ -169,7 +169,7 @@ def fit_topics(
         Say that ``vocabulary`` was not made from these texts.
     vocabulary_share : float, default 0.25
         Share of epsilon for choosing words.
-    vocabulary_method : {"weighted_gaussian", "greedy", "sips"}, default "weighted_gaussian"
+    vocabulary_method : {"weighted_gaussian", "sips"}, default "weighted_gaussian"
         See :class:`~discreet.PrivateCountVectorizer`.
     max_words : int, optional, default 2000
         Most words to choose privately.

@@ -20,7 +20,7 @@ from discreet.central.base import PrivateTopicModel
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
-from discreet.central.vocabulary.units import first_words, held_words, rank_words, sum_even_weights
+from discreet.central.vocabulary.units import rank_words
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
@@ -121,10 +121,10 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
     n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
     if not corpus.words_are_public and corpus.word_origin.kind != "chosen" and math.isfinite(topics.epsilon):
         _, method = bookings(words, topics)
-        held, kept = held_words(first_words(units, method.max_words))
-        bound, (noise, threshold) = method.bound, method.rounds[-1]
-        longest = int(kept.sizes.max(initial=0))
-        weight = sum_even_weights(kept, len(held), even_weights(longest, bound.bits)) * bound.step
+        most, bound, (noise, threshold) = method.max_words, method.bound, method.rounds[-1]
+        total = units.even_weights(most, even_weights(most, bound.bits))
+        held = np.flatnonzero(total)
+        weight = total[held] * bound.step
         expected = float(ndtr((weight - threshold) / noise).sum())
         expected = min(expected, float(words.max_words or expected))
         chosen[:] = False

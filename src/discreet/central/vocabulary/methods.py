@@ -1,9 +1,9 @@
-r"""How words are chosen: the threshold that a noisy weight must pass, and the methods, with what they promise.
+r"""How words are chosen: the threshold that a noisy weight must pass, in one round or in several.
 
-A method has three parts: a frozen configuration that is public, the event it is booked as, and ``choose``, which sees
+A choice has three parts: a frozen configuration that is public, the event it is booked as, and ``choose``, which sees
 the units.
 
-All methods here release, of each word, a weight with noise, where it is strictly above a public threshold;
+Released is, of each word, a weight with noise, where it is strictly above a public threshold;
 other words are not mentioned. Weights are sums over units; a word is looked at only when some unit holds it.
 
 Why noise need not be drawn for words that no unit holds
@@ -29,26 +29,11 @@ So what is booked is the noise event plus an additive :math:`\delta \ge p`. The 
 additive deltas add up over everything in one ledger. Nothing is assumed about u's weights on S, and drawing
 noise for words outside S and T would change neither P nor Q, because such words are not released.
 
-Which words count as "held" must not depend on other units, or T could grow beyond what u holds. Where a
-method gives one unit's weight in view of what others gave (``greedy``), a word that a
-unit holds is looked at even if its weight stayed zero.
-
 How large p can be
 ------------------
 A unit holds at most :math:`\Delta_0` words (``max_words``), so :math:`t \le \Delta_0`.
 
-Laplace: weights of u's private words are at least zero and their sum at most 1. A word with weight x passes
-with probability at most :math:`\frac12 e^{-\epsilon(\rho - x)}` for :math:`\rho \ge 1`, which is convex in
-x, so the sum over T is largest at a corner: one word has everything, the others nothing. With the union
-bound
-
-.. math:: p \le \tfrac12 e^{-\epsilon\rho} (e^\epsilon + \Delta_0 - 1) = \delta
-   \iff \rho = \ln\frac{e^\epsilon + \Delta_0 - 1}{2\delta} / \epsilon .
-
-The threshold that Carvalho, Wang and Gondara print, :math:`1 + \ln(1/(2\delta))/\epsilon`, is this one at
-:math:`\Delta_0 = 1`, and covers one private word only (docs/errata.md).
-
-Gaussian: each of u's t private words has weight at most :math:`1/\sqrt t`, so
+Each of u's t private words has weight at most :math:`1/\sqrt t`, so
 :math:`P(E) \ge \Phi((\rho - 1/\sqrt t)/\sigma)^t`, and :math:`p \le \delta` for
 
 .. math:: \rho = \max_{1 \le t \le \Delta_0} \frac1{\sqrt t} + \sigma \Phi^{-1}\big((1 - \delta)^{1/t}\big) .
@@ -72,55 +57,13 @@ On the lattice
 --------------
 The threshold R is :math:`\rho 2^m`, rounded up, and a word passes when its integer is strictly above R.
 
-* Discrete Laplace noise Z with :math:`q = e^{-\epsilon/2^m}`: :math:`P(Z \ge k) = q^k / (1 + q)` for
-  :math:`k \ge 1`, so a word with integer weight x passes with probability :math:`q^{R+1-x}/(1+q) \le
-  \tfrac12 q^{R-x}`, because :math:`2q \le 1 + q`: no more than with continuous noise.
-* Rounded Gaussian noise: :math:`\mathrm{round}(N) \ge R + 1 - x` implies :math:`N \ge R + \tfrac12 - x`,
-  less probable than :math:`N > R - x`.
+For rounded Gaussian noise :math:`\mathrm{round}(N) \ge R + 1 - x` implies :math:`N \ge R + \tfrac12 - x`,
+less probable than :math:`N > R - x`.
 
 Formulas are evaluated in floating-point; a relative margin of 1e-9 is added before rounding up.
 
-Greedy: each unit spends a budget of 1 on its favourite words that still need it
---------------------------------------------------------------------------------
-Units come one after another. Each has a budget of 1 and gives to its words, the most used first, what the
-word lacks to a cut-off :math:`\Gamma`, until the budget is spent. Words everybody uses soon have enough, so
-later units' budgets go to rarer words. Then Laplace noise of scale :math:`1/\epsilon` is added and words
-above :math:`\rho` are released, with their noisy weights. :math:`\Gamma = \rho + 3/\epsilon`.
-
-*Unit*: ``privacy_unit``. *Neighbours*: one unit is added or removed, anywhere; the others keep their order.
-*Released*: words and noisy weights above the threshold. *Booked as*: discrete Laplace noise of
-:math:`\epsilon`, plus an additive :math:`\delta` for words nobody else has.
-
-*Sensitivity*: the two histograms differ by at most 1 in L1. What a unit gives depends on the units before it, so one
-extra unit changes what all later ones do. Still the difference never grows. Let h be the histogram without the extra
-unit and h' that with it. Claim: after every common unit, :math:`h \le h'` in every word, and :math:`\sum (h' - h) \le
-1`. Then the L1 distance is that sum.
-
-*At the extra unit*: h' gains at most 1 in total, in non-negative parts; h gains nothing.
-
-*At a later unit v*, with words 1, ..., k in v's own order, which is the same in both runs. Let :math:`g_j =
-\Gamma - h_j \ge 0` be what word j lacks and :math:`C_j = g_1 + ... + g_j`. The greedy rule gives to the
-first j words together :math:`\min(1, C_j)`. From :math:`h \le h'` follows :math:`g' \le g` and :math:`C'
-\le C`.
-
-* Order is kept. If :math:`C_j \le 1`, word j is filled in both runs: both become :math:`\Gamma`. If
-  :math:`C_{j-1} \ge 1`, word j of h gains nothing. Otherwise word j of h becomes :math:`h_j + 1 - C_{j-1}`,
-  and word j of h' becomes :math:`\min(\Gamma, h'_j + 1 - C'_{j-1})`, which is at least as much.
-* The sum does not grow: h' gains :math:`\min(1, C'_k)` in total, h gains :math:`\min(1, C_k)`, which is at
-  least as much.
-
-This needs that v's order is v's own. Filling the word that lacks least first, say, would let other units
-decide the order, and the proof (and the guarantee) would fail. Everything is in integers (budget
-:math:`2^m`, cut-off rounded), for which the same proof holds word for word: there is no rounding here.
-``tests`` go through all small corpora, and all neighbours of each.
-
-A word that is held but got nothing is still looked at: weights of zero, too, get noise. Otherwise the extra
-unit could, through later units' choices, change which words are looked at far beyond its own.
-
-``epsilon = inf``: no noise, no cut-off; all held words are released.
-
-Gaussian: each unit gives the same weight to each of its words, in one round or in several
-------------------------------------------------------------------------------------------
+Each unit gives the same weight to each of its words, in one round or in several
+-------------------------------------------------------------------------------
 A unit with k words (at most :math:`\Delta_0`, its most used) adds :math:`1/\sqrt k` to each. Gaussian noise
 of standard deviation :math:`\sigma` is added, and words above :math:`\rho` are released with their noisy
 weights. ``weighted_gaussian`` does this once; ``sips`` (DP-SIPS) three times, each among the words not yet released:
@@ -157,10 +100,9 @@ References
 ----------
 Korolova, Kenthapadi, Mishra, Ntoulas, "Releasing search queries and clicks privately", WWW 2009,
 doi:10.1145/1526709.1526733. Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set
-union", ICML 2020, arXiv:2002.09745. Carvalho, Wang, Gondara, "Incorporating item frequency for differentially
-private set union", AAAI 2022, doi:10.1609/aaai.v36i9.21183 (greedy). Manzonelli, Zhang, Vadhan, "Membership inference
-attacks and privacy in topic modeling", arXiv:2403.04451. Swanberg, Desfontaines, Haney, "DP-SIPS: a simpler, more
-scalable mechanism for differentially private partition selection", PoPETs 2023, arXiv:2301.01998.
+union", ICML 2020, arXiv:2002.09745. Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic
+modeling", arXiv:2403.04451. Swanberg, Desfontaines, Haney, "DP-SIPS: a simpler, more scalable mechanism for
+differentially private partition selection", PoPETs 2023, arXiv:2301.01998.
 """
 
 import math
@@ -168,54 +110,31 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from discreet._base.kernels import kernel
-from discreet.central.vocabulary.units import (
-    Choice,
-    ShardedWords,
-    UnitWords,
-    first_words,
-    held_words,
-    passing,
-    sum_even_weights,
-)
+from discreet.central.vocabulary.units import Choice, ShardedWords, UnitWords, passing
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.vocabulary import Coverage
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
-from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, noise_of_share
+from discreet.privacy.mechanism import GaussianMechanism, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
 
 _MARGIN = 1.0 + 1e-9
 _GRID = 2001
-_NO_CUTOFF = 2**61
 #: Of the precision of a choice, for telling how much of the text the words make up.
 SHARE = Fraction(1, 64)
-
-
-def laplace_threshold(epsilon: float, delta: float, max_words: int) -> float:
-    """Return the threshold, in units of the contribution bound, for L1-bounded weights under Laplace noise of scale 1 /
-    epsilon.
-
-    ``epsilon``: ``inf`` gives the limit, 1; ``delta``: largest probability that any of one unit's private words passes;
-    ``max_words``: most words that one unit may hold.
-    """
-    if math.isinf(epsilon):
-        return 1.0
-    log_sum = epsilon + math.log1p((max_words - 1) * math.exp(-epsilon))
-    return max(1.0, (log_sum - math.log(2.0 * delta)) / epsilon)
 
 
 def gaussian_threshold(noise_multiplier: float, delta: float, max_words: int) -> float:
     """Return the threshold, in units of the contribution bound, for weights 1/sqrt(t) under Gaussian noise.
 
-    ``noise_multiplier``: its deviation, in these units; the others as for :func:`laplace_threshold`.
+    ``noise_multiplier``: its deviation, in these units; ``delta``: largest probability that any of one unit's private
+    words passes; ``max_words``: most words that one unit may hold.
     """
     t = np.arange(1, max_words + 1, dtype=np.float64)
     upper_tail = -np.expm1(np.log1p(-delta) / t)  # 1 - (1 - delta)^(1/t), without cancellation
@@ -240,77 +159,6 @@ def gaussian_group_failure(noise_multiplier: float, threshold: float, max_words:
 def on_lattice(threshold: float, bits: int) -> int:
     """Return a threshold in lattice steps, rounded up."""
     return math.ceil(threshold * _MARGIN * 2**bits)
-
-
-@kernel()
-def fill_greedily(
-    indptr: NDArray[np.int64], words: NDArray[np.int64], n_words: int, budget: int, cutoff: int
-) -> NDArray[np.int64]:
-    """Let each unit, in turn, fill its words up to the cut-off until its budget is spent; return weights, (n_words,)
-    int64.
-
-    ``words``: of each unit, favourites first, as in ``UnitWords``; ``budget`` and ``cutoff`` in lattice steps.
-    """
-    weights = np.zeros(n_words, np.int64)
-    for unit in range(len(indptr) - 1):
-        left = np.int64(budget)
-        for entry in range(indptr[unit], indptr[unit + 1]):
-            word = words[entry]
-            given = min(left, np.int64(cutoff) - weights[word])
-            weights[word] += given
-            left -= given
-            if left == 0:
-                break
-    return weights
-
-
-@dataclass(frozen=True)
-class Greedy:
-    """Public configuration of the greedy choice."""
-
-    #: What the choice costs in all.
-    epsilon: float
-    delta: float
-    #: Most distinct words of one unit that count.
-    max_words: int
-    #: Whose presence is hidden.
-    privacy_unit: str = "document"
-
-    @property
-    def mechanism(self) -> LaplaceMechanism:
-        """Laplace noise on weights whose L1 norm is bounded by 1."""
-        return LaplaceMechanism(Bound(norm="l1", privacy_unit=self.privacy_unit), self.epsilon)
-
-    @property
-    def threshold(self) -> float:
-        """Noisy weight that a word must pass, in units of one unit's budget."""
-        return laplace_threshold(self.epsilon, self.delta, self.max_words)
-
-    @property
-    def cutoff(self) -> int:
-        """Weight, in lattice steps, at which a word has enough."""
-        if math.isinf(self.epsilon):
-            return _NO_CUTOFF
-        return min(_NO_CUTOFF, on_lattice(self.threshold + 3.0 / self.epsilon, self.mechanism.bound.bits))
-
-    def event(self) -> events.Event:
-        """Return what the ledger must reserve."""
-        event = self.mechanism.event()
-        return event if math.isinf(self.epsilon) else events.with_delta(event, self.delta)
-
-    def choose(
-        self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
-    ) -> Choice:
-        """Choose words; the only place that sees the units, whose words are capped here. The reservation is of
-        :meth:`event`.
-        """
-        held, kept = held_words(first_words(units, self.max_words))
-        bound = self.mechanism.bound
-        weights = fill_greedily(kept.indptr, kept.words, len(held), bound.sensitivity, self.cutoff)
-        noisy = self.mechanism.release(BoundedSum(weights, bound), stream, reservation, n_jobs=n_jobs)
-        # Without noise there is nothing to hide behind a threshold: the twin names every held word.
-        least = -1 if math.isinf(self.epsilon) else on_lattice(self.threshold, bound.bits)
-        return passing(held, noisy, least, bound.step)
 
 
 def even_weights(max_words: int, bits: int) -> NDArray[np.int64]:
@@ -391,11 +239,12 @@ class GaussianChoice:
         *,
         n_jobs: int | None = None,
     ) -> Choice:
-        """Choose words; the only place that sees the units. Parameters as for ``Greedy.choose``."""
+        """Choose words; the only place that sees the units, whose words are capped here. The reservation is of
+        :meth:`event`.
+        """
         if self.n_rounds == 1:
             return self._choose_once(units, *self.rounds[0], stream, reservation, n_jobs)
-        n_words = units.n_words if isinstance(units, ShardedWords) else int(units.words.max(initial=-1)) + 1
-        done = np.zeros(n_words, np.bool_)
+        done = np.zeros(units.n_words, np.bool_)
         found: list[Choice] = []
         for number, (noise, threshold) in enumerate(self.rounds):
             of_round = stream.spawn(f"round {number}")
@@ -418,28 +267,22 @@ class GaussianChoice:
     ) -> Choice:
         """Cap, weigh, sum, add noise and compare, among words not yet ``done``."""
         bound = self.bound
-        if isinstance(units, ShardedWords):
-            held, total = units.even_weights(self.max_words, even_weights(self.max_words, bound.bits), done)
-        else:
-            held, kept = held_words(first_words(units, self.max_words, done))
-            longest = int(kept.sizes.max(initial=0))
-            total = sum_even_weights(kept, len(held), even_weights(longest, bound.bits))
+        total = units.even_weights(self.max_words, even_weights(self.max_words, bound.bits), done)
+        held = np.flatnonzero(total)
         mechanism = GaussianMechanism(bound, noise)
-        noisy = mechanism.release(BoundedSum(total, bound), stream, reservation, n_jobs=n_jobs)
+        noisy = mechanism.release(BoundedSum(total[held], bound), stream, reservation, n_jobs=n_jobs)
         # Without noise there is nothing to hide behind a threshold: the twin names every held word.
         return passing(held, noisy, on_lattice(threshold, bound.bits) if noise else -1, bound.step)
 
 
-def coverage_sum(
-    counts: sp.csr_matrix, persons: NDArray[np.int64] | None, chosen: NDArray[np.bool_], bound: Bound
-) -> NDArray[np.int64]:
-    """Add up what the units give: two numbers, in steps of the bound's lattice. Private.
+def coverage_sum(rows: Rows, chosen: NDArray[np.bool_], bound: Bound) -> NDArray[np.int64]:
+    """Add up what the units of documents give: two numbers, in steps of the bound's lattice. Private.
 
-    ``counts`` are of all words; ``persons``: unit of each document, None where each document is one; ``chosen``:
-    (n_words,), bool.
+    ``rows`` count all words; each is a unit where nobody is said to have written it. ``chosen``: (n_words,), bool.
     """
+    counts = rows.counts
     n_rows = len(counts.indptr) - 1
-    unit = np.arange(n_rows) if persons is None else np.unique(persons, return_inverse=True)[1]
+    unit = np.arange(n_rows) if rows.persons is None else np.unique(rows.persons, return_inverse=True)[1]
     unit_of_entry = np.repeat(unit, np.diff(counts.indptr))
     n_units = int(unit.max(initial=-1)) + 1
     tokens = np.bincount(unit_of_entry, counts.data, minlength=n_units)
@@ -448,13 +291,9 @@ def coverage_sum(
     return sum_rows(np.column_stack([share, 1 - share]), bound).values
 
 
-def _sum_of_rows(rows: Rows, chosen: NDArray[np.bool_], bound: Bound) -> NDArray[np.int64]:
-    return coverage_sum(rows.counts, rows.persons, chosen, bound)
-
-
 def release_coverage(
     method: GaussianChoice,
-    texts: tuple[sp.csr_matrix, NDArray[np.int64] | None] | ShardedWords,
+    texts: Rows | ShardedWords,
     words: tuple[tuple[str, ...], tuple[str, ...]],
     stream: SecureStream,
     reservation: Reservation,
@@ -469,9 +308,9 @@ def release_coverage(
     chosen = np.fromiter((word in named for word in words[0]), np.bool_, len(words[0]))
     bound, noise = method.bound, method.coverage_noise
     if isinstance(texts, ShardedWords):
-        total = texts.shards.sum(_sum_of_rows, chosen, bound)
+        total = texts.shards.sum(coverage_sum, chosen, bound)
     else:
-        total = coverage_sum(*texts, chosen, bound)
+        total = coverage_sum(texts, chosen, bound)
     noisy = GaussianMechanism(bound, noise).release(BoundedSum(total, bound), stream, reservation)
     inside, outside = (float(value) * bound.step for value in noisy.tolist())
     n_units = inside + outside

@@ -4,17 +4,13 @@ A unit prefers the words that it uses most. Ties are broken by one secret random
 afresh for each fit and the same for all units: units then spend their weight on the same words, and more
 words pass (on average rarer ones) than with a random order for each unit.
 
-Units come in a secret random order, too: that of a keyed hash of what they hold. The result is then the same
-for any order of the documents, in one file or in many.
-
-What the promise needs of both orders is that they belong to the units alone: the order of one unit's words,
-and which of two units comes first, must be the same whether or not a third unit is there. So neither is a
-number that shifts when words or units come or go, nor the iteration order of a set: both follow from
-a secret key and from the letters of the words.
+What the promise needs of this order is that it belongs to the unit alone: it must be the same whether or not another
+unit is there. So it is no number that shifts when words or units come or go, nor the iteration order of a set: it
+follows from a secret key and from the letters of the words. Units have no order: their sums are of integers.
 
 Units may lie in shards. A shard holds whole units, and what a unit gives depends on that unit, on public settings, on
 words released before and on the secret order of words, which is drawn for the run and tells nothing of any unit. The
-sum over shards is the sum over units, in integers: the guarantee is that of the Gaussian methods. Weights are positive,
+sum over shards is the sum over units, in integers: the guarantee is that of the methods. Weights are positive,
 so a word has a sum above zero where a unit holds it among those that count, and only there.
 """
 
@@ -28,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._base.kernels import kernel, mix
+from discreet._base.kernels import kernel
 from discreet._base.persons import check_persons, index_of
 from discreet._base.progress import Callback, watched
 from discreet._base.threads import pieces, share_out
@@ -224,11 +220,22 @@ class UnitWords(NamedTuple):
 
     indptr: NDArray[np.int64]
     words: NDArray[np.int64]
+    n_words: int
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of words of each unit."""
         return np.diff(self.indptr)
+
+    def even_weights(
+        self, max_words: int, weights: NDArray[np.int64], done: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Add up what the units give, each of them ``weights[k]`` to each of its first k words; (n_words,).
+
+        ``max_words``: most words of one unit that count; ``done``: (n_words,), words that do not count, because they
+        were released before.
+        """
+        return sum_even_weights(first_words(self, max_words, done), weights)
 
 
 class Choice(NamedTuple):
@@ -254,13 +261,11 @@ def rank_words(
     *,
     n_threads: int = 1,
 ) -> UnitWords:
-    """Join the documents of each unit, sort its words, most used first, and sort the units; one without words is kept,
-    empty.
+    """Join the documents of each unit and sort its words, most used first; one without words is kept, empty.
 
     ``counts``: CSR of shape (n_documents, n_words), without repeated entries; ``persons``: unit of each document, None
     where each is one; ``order``: secret number of each word, (n_words,) uint64, which breaks ties, smallest first
-    (equal numbers fall back to the order of the columns), and gives the units their order. The result does not depend
-    on the threads.
+    (equal numbers fall back to the order of the columns). The result does not depend on the threads.
     """
     if persons is not None:
         counts = join_rows(counts.astype(np.int64), persons)
@@ -268,42 +273,10 @@ def rank_words(
     by_number = np.argsort(order, kind="stable").astype(np.int64)
     rank = np.empty(len(order), np.int64)
     rank[by_number] = np.arange(len(order))
-    n_units = len(indptr) - 1
-    held = np.zeros(n_units, np.uint64)
     words = np.empty(len(counts.indices), np.int64)
-    starts = np.zeros(n_units + 1, np.int64)
-    ranges = pieces(indptr, n_threads)
-    share_out(
-        lambda piece: hash_units(*piece, indptr, counts.indices, counts.data, order, held), ranges, n_threads
-    )
-    # Units that hold the same are interchangeable: any order of them gives the same result.
-    sequence = np.argsort(held, kind="stable")
-    np.cumsum(np.diff(indptr)[sequence], out=starts[1:])
-    target = np.empty(n_units, np.int64)
-    target[sequence] = starts[:-1]
-    tables = (rank, by_number, target, words)
-    share_out(
-        lambda piece: _sort_words(*piece, indptr, counts.indices, counts.data, *tables), ranges, n_threads
-    )
-    return UnitWords(starts, words)
-
-
-@kernel()
-def hash_units(
-    first: int,
-    last: int,
-    indptr: NDArray[np.int64],
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    order: NDArray[np.uint64],
-    held: NDArray[np.uint64],
-) -> None:
-    """Hash what each unit holds, whatever the order of its entries."""
-    for unit in range(first, last):
-        total = np.uint64(0)
-        for entry in range(indptr[unit], indptr[unit + 1]):
-            total += mix(order[indices[entry]] + mix(np.uint64(data[entry])))
-        held[unit] = mix(total)
+    rows = (indptr, counts.indices, counts.data, rank, by_number, words)
+    share_out(lambda piece: _sort_words(*piece, *rows), pieces(indptr, n_threads), n_threads)
+    return UnitWords(indptr, words, len(order))
 
 
 @kernel()
@@ -315,10 +288,9 @@ def _sort_words(
     data: NDArray[Any],
     rank: NDArray[np.int64],
     by_number: NDArray[np.int64],
-    target: NDArray[np.int64],
     words: NDArray[np.int64],
 ) -> None:
-    """Sort each unit's words and put them at the unit's place: keys have the count above, the tie below."""
+    """Sort each unit's words: keys have the count above, the tie below."""
     for unit in range(first, last):
         start, n = indptr[unit], indptr[unit + 1] - indptr[unit]
         keys = np.empty(n, np.int64)
@@ -327,7 +299,7 @@ def _sort_words(
             keys[i] = (rarity << np.int64(32)) | rank[indices[start + i]]
         keys.sort()
         for i in range(n):
-            words[target[unit] + i] = by_number[keys[i] & np.int64(0xFFFFFFFF)]
+            words[start + i] = by_number[keys[i] & np.int64(0xFFFFFFFF)]
 
 
 def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None = None) -> UnitWords:
@@ -344,15 +316,7 @@ def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None
     kept = np.arange(len(unit)) - starts[unit] < max_words
     unit, words = unit[kept], words[kept]
     sizes = np.bincount(unit, minlength=len(units.sizes))
-    return UnitWords(np.r_[0, np.cumsum(sizes)].astype(np.int64), words)
-
-
-def held_words(units: UnitWords) -> tuple[NDArray[np.int64], UnitWords]:
-    """Number anew the words that any unit holds: returns their old numbers, ascending, and the units."""
-    is_held = np.zeros(int(units.words.max(initial=-1)) + 1, np.bool_)
-    is_held[units.words] = True
-    number = np.cumsum(is_held, dtype=np.int64) - 1
-    return np.flatnonzero(is_held).astype(np.int64), UnitWords(units.indptr, number[units.words])
+    return UnitWords(np.r_[0, np.cumsum(sizes)].astype(np.int64), words, units.n_words)
 
 
 def passing(held: NDArray[np.int64], noisy: NDArray[np.int64], least: int, step: float) -> Choice:
@@ -362,9 +326,9 @@ def passing(held: NDArray[np.int64], noisy: NDArray[np.int64], least: int, step:
     return Choice(held[passed], weights, np.zeros(len(passed), np.int64))
 
 
-def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+def sum_even_weights(units: UnitWords, weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Add up what the units give, each of them ``weights[k]`` to each of its k words."""
-    total = np.zeros(n_words, np.int64)
+    total = np.zeros(units.n_words, np.int64)
     np.add.at(total, units.words, np.repeat(weights[units.sizes], units.sizes))
     return total
 
@@ -384,27 +348,14 @@ class ShardedWords:
         return len(self.order)
 
     def even_weights(
-        self, max_words: int, weights: NDArray[np.int64], done: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the words that any unit gives to, ascending, and what they get.
-
-        ``max_words``: most words of one unit that count; ``weights``: (max_words + 1,) int64, what each of k words of a
-        unit gets; ``done``: (n_words,) bool, words that do not count, because they were released before.
-        """
-        total = self.shards.sum(_even_weights_of, self.order, max_words, weights, done)
-        held = np.flatnonzero(total)
-        return held, total[held]
+        self, max_words: int, weights: NDArray[np.int64], done: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Return what :meth:`UnitWords.even_weights` does of all units."""
+        return self.shards.sum(_even_weights_of, self.order, max_words, weights, done)
 
 
-def _even_weights_of(
-    rows: Rows,
-    order: NDArray[np.uint64],
-    max_words: int,
-    weights: NDArray[np.int64],
-    done: NDArray[np.bool_] | None,
-) -> NDArray[np.int64]:
-    units = rank_words(rows.counts, rows.persons, order)
-    return sum_even_weights(first_words(units, max_words, done), len(order), weights)
+def _even_weights_of(rows: Rows, order: NDArray[np.uint64], *how: Any) -> NDArray[np.int64]:
+    return rank_words(rows.counts, rows.persons, order).even_weights(*how)
 
 
 def words_in_shards(

@@ -1,7 +1,7 @@
 r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under differential privacy.
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
-chooses the words with one of three methods (:mod:`discreet.central.vocabulary.methods`, with their guarantees) and
+chooses the words with one of two methods (:mod:`discreet.central.vocabulary.methods`, with their guarantees) and
 books what that costs *before* it counts the texts (a list is looked at before, whether there are blanks between words:
 :mod:`discreet.corpus.languages`); ``transform`` counts. Counts are exact, and as private as the texts: released are the
 words, their noisy weights and how much of the text they make up.
@@ -45,7 +45,7 @@ from discreet._base.validate import (
     whole,
 )
 from discreet.central.sums.units import faults_of_shards
-from discreet.central.vocabulary.methods import SHARE, GaussianChoice, Greedy, release_coverage
+from discreet.central.vocabulary.methods import SHARE, GaussianChoice, release_coverage
 from discreet.central.vocabulary.units import (
     Choice,
     Documents,
@@ -60,6 +60,7 @@ from discreet.central.vocabulary.units import (
 )
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.files import PathLike
+from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
@@ -83,20 +84,11 @@ if TYPE_CHECKING:
 
 _DEFAULT_DELTA = 1e-6
 _MOST_WORDS_PER_UNIT = 2**16
-#: Each method, and the rounds that it takes; "greedy" has none.
-METHODS = {"greedy": 0, "weighted_gaussian": 1, "sips": 3}
+#: Each method, and the rounds that it takes.
+METHODS = {"weighted_gaussian": 1, "sips": 3}
 _FOR_NOW = ".chosen-"
 #: Where to look when too few words would be chosen.
 FEW_TEXTS = 'What few texts can pay for: "Three hundred texts" in the documentation (how-to/few-texts).'
-
-
-def make_method(
-    name: str, epsilon: float, delta: float, max_words: int, privacy_unit: str
-) -> Greedy | GaussianChoice:
-    """Return a method by its name."""
-    if name == "greedy":
-        return Greedy(epsilon, delta, max_words, privacy_unit)
-    return GaussianChoice(epsilon, delta, max_words, privacy_unit, SHARE, METHODS[name])
 
 
 @declared
@@ -110,7 +102,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
     delta : float, optional
         By default a tenth of the ledger's delta, or 1e-6 without a ledger.
-    method : {"greedy", "weighted_gaussian", "sips"}, default "weighted_gaussian"
+    method : {"weighted_gaussian", "sips"}, default "weighted_gaussian"
         How words are chosen.
     max_words_per_unit : int, default 100
         Most distinct words of one unit that count, its most used; ties are broken at random.
@@ -129,27 +121,27 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         free).
     ledger : Ledger, optional
         Where the cost is booked; several estimators may share one. By default ``fit`` makes one of its own, without a
-        limit, at this delta (twice for "greedy"): what is trained on the counts is booked there, too, and told in all.
+        limit, at this delta: what is trained on the counts is booked there, too, and told in all.
     random_state : int, optional
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
     n_jobs, callback
         As for :class:`~discreet.PrivateLDA`.
     engine : Engine, optional
         What goes through the shards of a :class:`~discreet.corpus.ShardedCorpus`; threads of this process by default.
-        The words are the same. Not with "greedy", under which what a unit gives depends on the units before it.
+        The words are the same.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
         Column of each chosen word; words in alphabetical order.
     word_weights_ : array of shape (n_words,), or None
-        Released noisy weights, in units of what one document or person can give. Weights of ``greedy`` are cut
-        off, so they do not rank frequent words; those of ``sips`` come from several rounds.
+        Released noisy weights, in units of what one document or person can give. Those of ``sips`` come from several
+        rounds.
         None for a public vocabulary.
     ledger_ : Ledger or None
         The ledger with the booking; None for a public vocabulary without a ledger.
     word_origin_ : WordOrigin
-        Where they come from; in ``coverage``, how much of the text they make up (not of "greedy"). Counts carry it on.
+        Where they come from; in ``coverage``, how much of the text they make up. Counts carry it on.
     guarantee, neighboring : str
         The promise about everything booked on ``ledger_``, in words, and the relation that it is about.
 
@@ -290,7 +282,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _plan(self) -> Plan:
         most, delta = int(self.max_words_per_unit), float(self._delta())
-        method = make_method(self.method, float(self.epsilon), delta, most, self.privacy_unit)
+        method = GaussianChoice(
+            float(self.epsilon), delta, most, self.privacy_unit, SHARE, METHODS[self.method]
+        )
         return Plan(method.event(), method)
 
     def _tokenizer(self) -> Tokenizer:
@@ -319,12 +313,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
 
     def _own_ledger(self, plan: Plan) -> Ledger:
-        delta = self._promised(plan)[1]
-        if (
-            self.method == "greedy"
-        ):  # whose threshold takes all of it: as much again is left for what is trained
-            delta = min(2 * delta, (1 + delta) / 2)
-        return Ledger(math.inf, delta, privacy_unit=self.privacy_unit)
+        return Ledger(math.inf, self._delta(), privacy_unit=self.privacy_unit)
 
     def _faults_of_ledger(self) -> list[DiscreetError]:
         return [] if self.vocabulary is not None else super()._faults_of_ledger()
@@ -332,20 +321,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         if self.vocabulary is not None:
             return []
-        faults = [
+        return [
             *super()._faults_of_call(X, persons),
             *faults_of_shards(X, persons, self.engine),
             *faults_of_counted(X, self.get_params(deep=False)),
         ]
-        if isinstance(X, ShardedCorpus) and self.method == "greedy":
-            faults.append(
-                ParameterError(
-                    '`method`="greedy" goes through units one after another, so it cannot go through shards: take '
-                    "`method='weighted_gaussian'` or \"sips\", or read the shards into memory, "
-                    "ShardedCorpus.to_corpus()."
-                )
-            )
-        return faults
 
     def _fit(self, X: Any, persons: Any) -> Documents | None:
         check_kind(X)
@@ -369,7 +349,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         else:
             read = count_documents(X, self._tokenizer(), persons, callback=self.callback)
             people = read.persons if self.privacy_unit == "person" else None
-            found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
+            found, order, texts = read.words, secret_order(read.words, key), Rows(read.counts, people)
             n_threads = count_threads(self.n_jobs)
             units = rank_words(read.counts, people, order, n_threads=n_threads)
         digest = "" if read is None else read.texts_digest
@@ -383,10 +363,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                 f"{spent_and_left(booking.ledger)} Use a larger epsilon, more texts, or a public `vocabulary=`. "
                 f"{FEW_TEXTS}"
             )
-        covered = None
-        if isinstance(method, GaussianChoice):
-            share = stream.spawn("coverage")
-            covered = release_coverage(method, texts, (found, words), share, booking.reservation)
+        share = stream.spawn("coverage")
+        covered = release_coverage(method, texts, (found, words), share, booking.reservation)
         chosen = booked_choice(booking.ledger, booking.reservation, seeded=self.random_state is not None)
         self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen, coverage=covered))
         return read
