@@ -10,8 +10,8 @@ import pytest
 from tests.prevalence.test_estimator import WARDS, X, trained
 
 from discreet import Ledger, PrivateFit, TopicPrevalence, fit_topics
-from discreet.central.prevalence.groups import grouping, periods
-from discreet.central.prevalence.labelled import place_in_groups, settled
+from discreet.central.prevalence.groups import periods
+from discreet.central.prevalence.labelled import place_in_groups
 from discreet.errors import CorpusError, DiscreetError, ParameterError, ReleaseError
 from discreet.privacy.accounting import events
 
@@ -203,7 +203,7 @@ def test_a_private_name_that_cannot_be_shown_is_none():
 )
 def test_dates_come_in_many_forms(freq, value, name):
     values = [value, None, math.nan, pd.NaT]
-    assert place_in_groups(values, (name,), 4, freq=freq).tolist() == [0, -1, -1, -1]
+    assert place_in_groups(values, (name,), freq=freq).tolist() == [0, -1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -221,29 +221,27 @@ def test_dates_come_in_many_forms(freq, value, name):
 def test_a_date_that_does_not_tell_its_period_is_none(freq, value):
     """A year would otherwise be its January."""
     with pytest.raises(CorpusError, match="a label is"):
-        place_in_groups([value], periods("2024", "2024-12", freq), 1, freq=freq)
+        place_in_groups([value], periods("2024", "2024-12", freq), freq=freq)
 
 
 def test_ranges_may_lie_at_the_end_of_time():
     assert periods("9999-12-30", "9999-12-31", "day") == ("9999-12-30", "9999-12-31")
     assert periods("9985", "9999-12-31", "decade") == ("9980s", "9990s")
     assert len(periods("0001-01-01", "9999-12-31", "decade")) == 1000
-    assert place_in_groups(["9999-12-31", "9999-W52"], ("9999-12",), 2, freq="month").tolist() == [0, 0]
+    assert place_in_groups(["9999-12-31", "9999-W52"], ("9999-12",), freq="month").tolist() == [0, 0]
 
 
-def test_labels_that_are_read_when_asked_are_read_after_the_booking():
+def test_labels_that_are_read_when_asked_are_looked_at_before_the_booking():
     class Lazy:
-        read = False
+        def __init__(self, labels):
+            self.labels = labels
 
         def __iter__(self):
-            self.read = True
-            return iter(WARD)
+            return iter(self.labels)
 
-    by = Lazy()
-    assert settled(by, grouping(WARDS, None, None, None, "error"), N) is by
-    assert not by.read
-    made = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=by).release_
-    assert by.read
+    fails("1 label is not among", Lazy([*WARD[:-1], "east"]), groups=WARDS)
+    fails("a label for each of", Lazy(WARD[:-1]), groups=WARDS)
+    made = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=Lazy(WARD)).release_
     assert made.n_units[:2] == pytest.approx(N / 2, rel=1e-3)
 
 

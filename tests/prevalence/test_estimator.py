@@ -209,7 +209,7 @@ def test_names_of_periods(freq, names):
         "day": ("1999-12-31", "2000-01-01"),
     }[freq]
     assert list(periods(*edges, freq)) == names
-    placed = place_in_groups(list(edges), names, 2, freq=freq)
+    placed = place_in_groups(list(edges), names, freq=freq)
     assert placed.tolist() == [0, len(names) - 1]
 
 
@@ -226,7 +226,7 @@ def test_every_day_of_a_range_has_its_period(first, days, freq):
     last = first + datetime.timedelta(days)
     names = periods(first, last, freq)
     inside = [first + datetime.timedelta(d) for d in range(0, days + 1, 5)] + [last]
-    assert (place_in_groups(inside, names, len(inside), freq=freq) >= 0).all()
+    assert (place_in_groups(inside, names, freq=freq) >= 0).all()
     assert len(set(names)) == len(names)
 
 
@@ -243,7 +243,7 @@ def test_a_cross_table(wards):
 
 
 def test_labels_that_are_equal_are_one_group():
-    placed = place_in_groups([7, 7.0, "7", " 7", np.int64(7), None, math.nan, ""], ["7"], 8)
+    placed = place_in_groups([7, 7.0, "7", " 7", np.int64(7), None, math.nan, ""], ["7"])
     assert placed.tolist() == [0, 0, 0, 0, 0, -1, -1, -1]
 
 

@@ -35,7 +35,7 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
     passing = {
         name for name, weight in weights.items() if weight > method.threshold * method.bound.sensitivity
     }
-    documents = LabelledDocuments(None, 500, labels, people)
+    documents = LabelledDocuments(None, labels, people)
     found = choose_names(documents, method, SecureStream(0), reservation(method))
     assert found == tuple(sorted(passing)) == ("north", "south", "west")
 

@@ -66,7 +66,7 @@ def test_shards_of_any_size_give_the_numbers_of_memory(tmp_path, kind, owned, mo
 def test_names_of_units_weigh_what_they_weigh_in_memory(tmp_path, owned):
     documents = labelled(owned)
     shards = LabelledShards(write_shards(documents, tmp_path / "s", shard_documents=100))
-    memory = LabelledDocuments(documents, N, WARDS, PERSONS if owned else None)
+    memory = LabelledDocuments(documents, WARDS, PERSONS if owned else None)
     assert shards.names() == memory.names() == ("nobody's", "north", "south", "west")
     order, weights = np.arange(4, dtype=np.uint64), np.array([0, 100, 71, 58])
     units = first_words(memory.names_of_units(memory.names(), order), 3)

@@ -33,20 +33,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.central import start
 from discreet.central.forecast import Structure, structure
 from discreet.central.plan import COUNT_SHARE, MOST_WORDS, WORD_POWER, Schedule
-from discreet.central.start import (
-    UNKNOWN,
-    Seen,
-    Words,
-    expected_moment,
-    factors_of,
-    features,
-    look,
-    on_all_words,
-    start_weights,
-    starting_topics,
-)
 from discreet.central.sums.em_round import Contribution, Theta, initial_theta, round_sum
 from discreet.central.sums.units import (
     ShardedUnits,
@@ -189,10 +178,10 @@ def init(
     if vectors is not None and prior is not None:
         used = "not at all: without noise, texts tell their topics by themselves"
         if not exact:
-            expected = expected_moment(vectors, prior.directions, unigram, n_topics)
-            total = moment_sum(units, features(prior.directions), gate.n_jobs)
+            expected = start.expected_moment(vectors, prior.directions, unigram, n_topics)
+            total = moment_sum(units, start.features(prior.directions), gate.n_jobs)
             moment = gate.release(total, schedule.moment_share, "second moment")
-            seen = look(square_of(moment.values), moment.noise, prior.directions, expected)
+            seen = start.look(square_of(moment.values), moment.noise, prior.directions, expected)
             used, looked = seen.used, schedule.moment_share
     believed = seen if seen is not None and seen.believed else None
     # A look that does not speak for the vectors is paid for by the pairs, which feel it less than the rounds.
@@ -230,7 +219,7 @@ def _start(
     gate: SharedGaussian,
     share: float,
     unigram: Floats,
-    seen: Seen | None,
+    seen: start.Seen | None,
     n_units: float,
 ) -> tuple[Floats, Structure | None]:
     """Make topics of pairs of words, and of what was ``seen`` of vectors that are believed.
@@ -239,15 +228,15 @@ def _start(
     """
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
-    weights = start_weights(unigram, chosen, chosen, schedule.pairs_power)
+    weights = start.start_weights(unigram, chosen, chosen, schedule.pairs_power)
     pairs = gate.release(cooccurrence_sum(units, chosen, weights, gate.n_jobs), share, "co-occurrence")
     if seen is not None:
         columns = np.r_[chosen, order[schedule.start_words : MOST_WORDS]]
-        weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
-        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
-        return on_all_words(factors, unigram, columns, weights), None
+        weights = start.start_weights(unigram, columns, chosen, schedule.pairs_power)
+        factors = start.factors_of(seen, unigram, start.Words(columns, weights, len(chosen)), pairs, n_topics)
+        return start.on_all_words(factors, unigram, columns, weights), None
     together = square(pairs.values, len(chosen))
-    topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
+    topics = start.starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
     return topics, structure(together, weights, n_units, pairs.noise, unigram[chosen])
 
 
@@ -318,7 +307,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats) -> State:
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
-    topics = (1 - UNKNOWN) * read / read.sum(0) + UNKNOWN * state.unigram[:, None]
+    topics = (1 - start.UNKNOWN) * read / read.sum(0) + start.UNKNOWN * state.unigram[:, None]
     return state._replace(
         word_topic=topics / topics.sum(0),
         joint=joint,
@@ -365,5 +354,5 @@ def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
     if last_step == 0:
         return state.word_topic, noise
     base = state.unigram[:, None]
-    topics = np.maximum(state.word_topic - last_step * base, UNKNOWN * base)
+    topics = np.maximum(state.word_topic - last_step * base, start.UNKNOWN * base)
     return topics / topics.sum(0), noise / (1 - last_step)

@@ -41,17 +41,8 @@ from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
+from discreet.release import numbers
 from discreet.release.files import check_ledger
-from discreet.release.numbers import (
-    COUNT_WEIGHT,
-    GAIN_BOUND,
-    UNIGRAM_REACH,
-    UNIGRAM_WEIGHT,
-    FitRelease,
-    fit_size,
-    mark_of,
-    public_settings,
-)
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.release import Release
 
@@ -108,8 +99,8 @@ class PrivateFit(PrivateEstimator):
     epsilon: float = 0.1
     delta: float = 1e-6
     privacy_unit: str = "document"
-    contribution_bound: Annotated[float, GAIN_BOUND] = 1.0
-    count_weight: Annotated[float, COUNT_WEIGHT] = 0.5
+    contribution_bound: Annotated[float, numbers.GAIN_BOUND] = 1.0
+    count_weight: Annotated[float, numbers.COUNT_WEIGHT] = 0.5
     random_state: Annotated[int | None, SEED] = None
     n_jobs: Annotated[int | None, THREADS] = None
     ledger: Ledger | None = None
@@ -156,7 +147,7 @@ class PrivateFit(PrivateEstimator):
             sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs), stream, booking.reservation
         )
         total, nats, count = (float(value) * mechanism.bound.step for value in noisy.tolist())
-        self.release_ = FitRelease(
+        self.release_ = numbers.FitRelease(
             gain_total=total,
             unit_count=count,
             noise=float(mechanism.scale) * mechanism.bound.step,
@@ -180,7 +171,7 @@ class PrivateFit(PrivateEstimator):
             )
 
     def _plan(self) -> Plan:
-        size = fit_size(float(self.count_weight))
+        size = numbers.fit_size(float(self.count_weight))
         bound = Bound("l2", contribution_bound=size, bits=_BITS, privacy_unit=self.privacy_unit)
         noise = 0.0 if math.isinf(self.epsilon) else noise_multiplier_for(self.epsilon, self.delta)
         mechanism = GaussianMechanism(bound, noise)
@@ -191,15 +182,15 @@ class PrivateFit(PrivateEstimator):
         return super()._reserve(ledger, plan)
 
     def _purpose(self) -> tuple[str, Sequence[str]]:
-        return FitRelease.PURPOSE, []
+        return numbers.FitRelease.PURPOSE, []
 
     def _configuration(self) -> dict[str, Any]:
-        return public_settings(
+        return numbers.public_settings(
             type(self).__name__,
             "clipped gain of document completion over the unigram, and nats of the unigram",
             delta=float(self.delta),
             epsilon=float(self.epsilon),
-            model=mark_of(self.release),
+            model=numbers.mark_of(self.release),
             n_topics=len(self.release.topic_word),
             privacy_unit=self.privacy_unit,
         )
@@ -241,8 +232,8 @@ def contributions(
     plain = frequencies(release)
     found, alone, n_scored = _completed(release, counts, plain, False, n_jobs)
     gain = np.clip((found - alone) / bound, -1.0, 1.0)
-    nats = np.clip((-alone - _entropy(plain)) / UNIGRAM_REACH, -1.0, 1.0)
-    rows = np.column_stack([gain, UNIGRAM_WEIGHT * nats, np.full(len(gain), float(count_weight))])
+    nats = np.clip((-alone - _entropy(plain)) / numbers.UNIGRAM_REACH, -1.0, 1.0)
+    rows = np.column_stack([gain, numbers.UNIGRAM_WEIGHT * nats, np.full(len(gain), float(count_weight))])
     return rows * (n_scored > 0)[:, None]
 
 

@@ -8,20 +8,9 @@ import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any
 
+from discreet._base import validate
 from discreet._base.arrays import carried
 from discreet._base.progress import Callback, steps, telling
-from discreet._base.validate import (
-    CALLBACK,
-    DOC_TOPIC_PRIOR,
-    ENGINE,
-    FLAG,
-    SEED,
-    THREADS,
-    declared,
-    elsewhere,
-    optional,
-    whole,
-)
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
@@ -41,7 +30,7 @@ from discreet.release.private_estimator import Booking, Plan
 _GO_ON = "`allow_unlearnable=True` goes on all the same."
 
 
-@elsewhere(
+@validate.elsewhere(
     "PrivateSVILDA",
     "sampling_rate",
     "topic_word_prior",
@@ -50,7 +39,7 @@ _GO_ON = "`allow_unlearnable=True` goes on all the same."
     "learning_decay",
     "denoise",
 )
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class PrivateLDA(PrivateTopicModel):
     r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each person.
@@ -141,22 +130,22 @@ class PrivateLDA(PrivateTopicModel):
     _algorithm = "full batch with co-occurrence start"
     _in_shards = True
     _published = ("n_topics", "doc_topic_prior", "n_rounds")
-    n_topics: Annotated[int, whole()] = 20
+    n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-6
     privacy_unit: str = "document"
-    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 0.1
-    n_rounds: Annotated[int | None, optional(whole())] = None
+    doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
+    n_rounds: Annotated[int | None, validate.optional(validate.whole())] = None
     word_vectors: Any = None
-    n_units_lower_bound: Annotated[int | None, optional(whole())] = None
-    allow_unlearnable: Annotated[bool, FLAG] = False
-    allow_large_delta: Annotated[bool, FLAG] = False
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
+    n_units_lower_bound: Annotated[int | None, validate.optional(validate.whole())] = None
+    allow_unlearnable: Annotated[bool, validate.FLAG] = False
+    allow_large_delta: Annotated[bool, validate.FLAG] = False
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
-    callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Engine | None, ENGINE] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
+    engine: Annotated[Engine | None, validate.ENGINE] = None
 
     def _plan(self) -> Plan:
         if math.isinf(self.epsilon):

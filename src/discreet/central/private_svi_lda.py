@@ -35,21 +35,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base import validate
 from discreet._base.kernels import kernel
 from discreet._base.progress import Callback, steps
-from discreet._base.validate import (
-    CALLBACK,
-    DOC_TOPIC_PRIOR,
-    ENGINE,
-    FLAG,
-    SEED,
-    THREADS,
-    choice,
-    declared,
-    number,
-    optional,
-    whole,
-)
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.sums.units import (
     ShardedUnits,
@@ -254,7 +242,7 @@ def _sum(
         add_unit(gathered, n_rows, k_topics, bits, False, out)
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class PrivateSVILDA(PrivateTopicModel):
     r"""Latent Dirichlet allocation by DP-SVI: noisy rounds on Poisson samples, private for documents or people.
@@ -321,26 +309,26 @@ class PrivateSVILDA(PrivateTopicModel):
         "learning_decay",
         "denoise",
     )
-    n_topics: Annotated[int, whole()] = 20
+    n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-6
     privacy_unit: str = "document"
-    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 0.1
-    topic_word_prior: Annotated[float | None, optional(number(above=0))] = None
-    sampling_rate: Annotated[float, number(above=0, most=1)] = 0.2
-    n_rounds: Annotated[int | None, optional(whole())] = None
-    contribution_bound: Annotated[float, number(above=0)] = 50.0
-    learning_offset: Annotated[float, number(least=0)] = 1.0
-    learning_decay: Annotated[float, number(above=0)] = 0.7
-    denoise: Annotated[str, choice("empirical_bayes", "zero")] = "empirical_bayes"
-    n_units_lower_bound: Annotated[int | None, optional(whole())] = None
-    allow_large_delta: Annotated[bool, FLAG] = False
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
+    doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
+    topic_word_prior: Annotated[float | None, validate.optional(validate.number(above=0))] = None
+    sampling_rate: Annotated[float, validate.number(above=0, most=1)] = 0.2
+    n_rounds: Annotated[int | None, validate.optional(validate.whole())] = None
+    contribution_bound: Annotated[float, validate.number(above=0)] = 50.0
+    learning_offset: Annotated[float, validate.number(least=0)] = 1.0
+    learning_decay: Annotated[float, validate.number(above=0)] = 0.7
+    denoise: Annotated[str, validate.choice("empirical_bayes", "zero")] = "empirical_bayes"
+    n_units_lower_bound: Annotated[int | None, validate.optional(validate.whole())] = None
+    allow_large_delta: Annotated[bool, validate.FLAG] = False
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
-    callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Engine | None, ENGINE] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
+    engine: Annotated[Engine | None, validate.ENGINE] = None
     _in_shards = True
 
     @classmethod

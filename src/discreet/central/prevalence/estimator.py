@@ -12,27 +12,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from discreet._base import validate
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order
 from discreet._base.arrays import names_of as words_of
 from discreet._base.progress import Callback, telling
-from discreet._base.validate import (
-    CALLBACK,
-    ENGINE,
-    SEED,
-    THREADS,
-    Rule,
-    choice,
-    collect,
-    declared,
-    is_number,
-    is_whole,
-    kind_of,
-    number,
-    optional,
-    refuse,
-    whole,
-)
 from discreet.central.base import check_data, check_width
+from discreet.central.prevalence import labelled
 from discreet.central.prevalence.groups import (
     FREQUENCIES,
     OTHER,
@@ -40,16 +25,6 @@ from discreet.central.prevalence.groups import (
     choose_names,
     grouping,
     name_choice,
-)
-from discreet.central.prevalence.labelled import (
-    Labelled,
-    LabelledDocuments,
-    LabelledShards,
-    check_rows_of_labels,
-    contribution_bound,
-    faults_of_labels,
-    labels_for,
-    settled_labels,
 )
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import GaussianChoice
@@ -130,7 +105,7 @@ def check_size(groups: tuple[str, ...], n_topics: int) -> None:
         )
 
 
-_RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
+_RELEASE = validate.Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 
 
 class _How(NamedTuple):
@@ -140,7 +115,7 @@ class _How(NamedTuple):
     names: GaussianChoice | None
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class TopicPrevalence(PrivateEstimator):
     r"""Shares of released topics in public groups of private documents: wards, parties, months.
@@ -213,26 +188,26 @@ class TopicPrevalence(PrivateEstimator):
     (3, 2)
     """
 
-    release: Annotated[Release | None, optional(_RELEASE)]
+    release: Annotated[Release | None, validate.optional(_RELEASE)]
     groups: Sequence[Any] | None = None
     _: KW_ONLY
     epsilon: float = 0.25
     delta: float = 1e-6
     privacy_unit: str = "document"
-    freq: Annotated[str | None, optional(choice(*FREQUENCIES))] = None
+    freq: Annotated[str | None, validate.optional(validate.choice(*FREQUENCIES))] = None
     start: Any = None
     end: Any = None
     division: str | None = None
-    unlisted: Annotated[str | None, optional(choice("error", "leave_out", "other"))] = None
-    group_selection: Annotated[str, choice("public", "private")] = "public"
-    selection_share: Annotated[float, number(above=0, below=1)] = 0.25
-    max_groups_per_unit: Annotated[int, whole(1, 2**16)] = 3
+    unlisted: Annotated[str | None, validate.optional(validate.choice("error", "leave_out", "other"))] = None
+    group_selection: Annotated[str, validate.choice("public", "private")] = "public"
+    selection_share: Annotated[float, validate.number(above=0, below=1)] = 0.25
+    max_groups_per_unit: Annotated[int, validate.whole(1, 2**16)] = 3
     count_weight: Annotated[float, COUNT_WEIGHT] = 0.5
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
-    callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Engine | None, ENGINE] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
+    engine: Annotated[Engine | None, validate.ENGINE] = None
 
     def fit(self, X: Any, by: Any = None, *, persons: Any = None) -> "TopicPrevalence":
         """Book the cost, then add up and release.
@@ -257,24 +232,26 @@ class TopicPrevalence(PrivateEstimator):
             told to you alone. Where X or ``persons`` are not: then the cost stays booked.
         """
         why = "`release` must be a Release; only fit_topics, which makes one, goes without."
-        by = labels_for(X, by)
+        by = labelled.labels_for(X, by)
         faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
-        refuse([*faults, *([ParameterError(why)] if self.release is None else [])])
+        validate.refuse([*faults, *([ParameterError(why)] if self.release is None else [])])
         refuse_texts(X, COUNT_ITS_WORDS)
         assert self.release is not None
         column_order(X, self.release.vocabulary, drop_others=True)
         if words_of(X) is None and len(getattr(X, "shape", ())) == 2:
             check_width(X.shape, self.release.vocabulary)
-        check_rows_of_labels(X, by, persons)
-        by = check_labels(self, X, by)
-        return self._fit_booked(self._book(X), self.release, X, by, persons)
+        labelled.check_rows_of_labels(X, by, persons)
+        labels = check_labels(self, X, by)
+        return self._fit_booked(self._book(X), self.release, X, labels, persons)
 
-    def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, persons: Any) -> "TopicPrevalence":
-        """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
-        documents = self._labelled(X, by, persons, booking)
+    def _fit_booked(
+        self, booking: Booking, topics: Any, X: Any, labels: Any, persons: Any
+    ) -> "TopicPrevalence":
+        """Do what was planned and booked, for these topics. From here on X may be read."""
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         mechanism, weight = how.shares, float(self.count_weight)
         try:
+            documents = self._labelled(X, labels, persons, booking)
             placing = self._grouping(documents, how, stream, booking)
             with telling(self.callback, "finding topics of documents"):
                 total = documents.shares(topics, placing, weight, mechanism.bound)
@@ -303,19 +280,20 @@ class TopicPrevalence(PrivateEstimator):
         return [*super()._faults_of_call(X, persons), *faults_of_shards(X, persons, self.engine)]
 
     def _faults_of_labels(self, X: Any, by: Any) -> list[DiscreetError]:
-        return faults_of_labels(X, by, self._is_crossed())
+        return labelled.faults_of_labels(X, by, self._is_crossed())
 
-    def _labelled(
-        self, X: Any, by: Any, persons: Any, booking: Booking
-    ) -> LabelledDocuments | LabelledShards:
+    def _labelled(self, X: Any, labels: Any, persons: Any, booking: Booking) -> labelled.Labelled:
         if isinstance(X, ShardedCorpus):
             self._notice(booking, X)
-            return LabelledShards(X, self.engine, self.n_jobs)
+            return labelled.LabelledShards(X, self.engine, self.n_jobs)
         counts, people, _ = check_data(X, persons, None, self.privacy_unit)
         self._notice(booking, counts)
-        return LabelledDocuments(X, counts.shape[0], by, people, self.n_jobs)
+        labelled.check_length(labels, counts.shape[0])
+        return labelled.LabelledDocuments(X, labels, people, self.n_jobs)
 
-    def _grouping(self, documents: Labelled, how: "_How", stream: SecureStream, booking: Booking) -> Grouping:
+    def _grouping(
+        self, documents: labelled.Labelled, how: "_How", stream: SecureStream, booking: Booking
+    ) -> Grouping:
         if how.names is None:
             return self._groups()
         unlisted, own = self._unlisted(), stream.spawn("names")
@@ -329,7 +307,7 @@ class TopicPrevalence(PrivateEstimator):
         return Grouping(groups, (groups,), None, unlisted)
 
     def _plan(self) -> Plan:
-        bound = contribution_bound(float(self.count_weight), self.privacy_unit)
+        bound = labelled.contribution_bound(float(self.count_weight), self.privacy_unit)
         epsilon, names = float(self.epsilon), None
         if self.group_selection == "private":
             share, most = self.selection_share, self.max_groups_per_unit
@@ -369,7 +347,7 @@ class TopicPrevalence(PrivateEstimator):
         if not self._public:
             return [*faults, *faults_of_private_names(self)]
         n_topics = 0 if self.release is None else len(self.release.topic_word)
-        return [*faults, *collect(lambda: check_size(self._groups().names, n_topics))]
+        return [*faults, *validate.collect(lambda: check_size(self._groups().names, n_topics))]
 
     @property
     def _public(self) -> bool:
@@ -409,11 +387,14 @@ class TopicPrevalence(PrivateEstimator):
         )
 
 
-def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
-    """Return the labels, read where they can be; ``CorpusError`` where a fit would raise one: before it is booked."""
+def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | None:
+    """Return the labels as a fit needs them, None of shards, where they stay; ``CorpusError`` before it is booked."""
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
-    return settled_labels(X, by, groups, model.engine, model.n_jobs)
+    if not isinstance(X, ShardedCorpus):
+        return labelled.read_labels(by, groups, labelled.n_documents_of(X))
+    labelled.LabelledShards(X, model.engine, model.n_jobs).check(groups)
+    return None
 
 
 def faults_with_topics(
@@ -423,10 +404,12 @@ def faults_with_topics(
     if prevalence is None:
         return [ParameterError("`by` names groups, which only `prevalence=` uses.")]
     if not isinstance(prevalence, TopicPrevalence):
-        return [ParameterError(f"`prevalence` must be a TopicPrevalence, but is {kind_of(prevalence)}.")]
+        return [
+            ParameterError(f"`prevalence` must be a TopicPrevalence, but is {validate.kind_of(prevalence)}.")
+        ]
     faults = faults_of_estimator(prevalence)
-    if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
-        faults += collect(lambda: check_size(_groups_of(prevalence), n_topics))
+    if not faults and prevalence.group_selection == "public" and validate.is_whole(n_topics):
+        faults += validate.collect(lambda: check_size(_groups_of(prevalence), n_topics))
     if prevalence.release is not None or prevalence.ledger is not None:
         faults.append(
             ParameterError(
@@ -441,7 +424,7 @@ def faults_with_topics(
             )
         )
     faults += prevalence._faults_of_labels(X, by)  # pyright: ignore[reportPrivateUsage]
-    if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
+    if validate.is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
         faults.append(
             PrivacyError(
                 f"`prevalence` takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves none for the "
@@ -457,7 +440,7 @@ def _groups_of(model: TopicPrevalence) -> tuple[str, ...]:
 
 
 def shares_booked(
-    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, persons: Any
+    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, labels: Any, persons: Any
 ) -> PrevalenceRelease:
     """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
-    return model._fit_booked(booking, topics, X, by, persons).release_  # pyright: ignore[reportPrivateUsage]
+    return model._fit_booked(booking, topics, X, labels, persons).release_  # pyright: ignore[reportPrivateUsage]

@@ -24,15 +24,14 @@ Which group each document belongs to, by its label
 --------------------------------------------------
 One group, or none where it has no label. This is a function of the document alone, on which the sensitivity of the
 statistic rests. Labels are private: no error shows one, it only says in which rows to look. What is wrong with labels
-is found before anything is booked (the error tells those who hold the labels, nobody else); only where they come with
-no length, from an object that reads them when asked, are they looked at after the booking.
+is found before anything is booked: the error tells those who hold the labels, nobody else.
 
 In memory or in shards
 ----------------------
 A shard holds whole units with their labels, so a sum over units is the sum over shards; both are of integers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -125,66 +124,59 @@ def _mean_by(people: NDArray[np.int64], vectors: Any) -> Any:
     return member @ vectors
 
 
-Labels = NDArray[np.int32]
+#: The number of each document's group, -1 where it has none; or labels as text, where names are chosen privately.
+Labels = NDArray[np.int32] | list[str | None]
 
 
-def settled(by: Any, groups: Grouping | None, n_documents: int | None) -> Any:
-    """Read labels and compare them with the groups, before anything is booked; return them as a list, or a pair of
-    lists.
+def read_labels(by: Any, groups: Grouping | None, n_documents: int | None) -> Labels:
+    """Read labels and find the group of each document, of a cross table its cell: before anything is booked.
 
     For a cross table ``by`` is a pair of sequences, or a frame or array of two columns. ``groups`` is None where names
-    are chosen privately, so that labels are looked at for their kind only; ``n_documents`` is None where it is not
-    known yet. What has no length, and reads its labels when asked, is returned unread. ``CorpusError`` where there is
-    not one label for each document, or some are not listed; it tells the rows of a few of those.
+    are chosen privately: labels are then returned as text, None where there is none; ``n_documents`` is None where it
+    is not known yet. ``CorpusError`` where there is not one label for each document, or some are not listed; it tells
+    the rows of a few of those.
     """
     crossed = groups is not None and groups.crossed
-    listed = tuple(map(_listed, _pair(by) if crossed else (by,)))
-    if any(labels is None for labels in listed):
-        return by
-    values: list[list[Any]] = [labels for labels in listed if labels is not None]
-    n_rows = len(values[0]) if n_documents is None else n_documents
-    found = tuple(values) if crossed else values[0]
+    listed = [_listed(labels) for labels in (_pair(by) if crossed else (by,))]
+    n_rows = len(listed[0]) if n_documents is None else n_documents
+    for labels in listed:
+        check_length(labels, n_rows)
     if groups is None:
-        label_texts(found, n_rows)
-    else:
-        place(found, groups, n_rows)
-    return found
-
-
-def place(by: Any, groups: Grouping, n_documents: int) -> Labels:
-    """Return the number of each document's group, -1 where it has none; of a cross table, of its cell.
-
-    Labels of a cross table are a pair of sequences. Errors are those of :func:`settled`.
-    """
-    if not groups.crossed:
-        return place_in_groups(by, groups.names, n_documents, freq=groups.freq, unlisted=groups.unlisted)
+        return [written(label) for label in listed[0]]
+    if not crossed:
+        return place_in_groups(listed[0], groups.names, freq=groups.freq, unlisted=groups.unlisted)
     strict = "error" if groups.unlisted == "error" else "leave_out"
     rows, columns = (
-        place_in_groups(labels, part, n_documents, freq=freq, unlisted=strict)
-        for labels, part, freq in zip(_pair(by), groups.parts, (None, groups.freq), strict=True)
+        place_in_groups(labels, part, freq=freq, unlisted=strict)
+        for labels, part, freq in zip(listed, groups.parts, (None, groups.freq), strict=True)
     )
     width = len(groups.parts[1])
     outside = len(groups.names) - 1 if groups.unlisted == "other" else -1
     return np.where((rows < 0) | (columns < 0), outside, rows * width + columns).astype(np.int32)
 
 
+def check_length(labels: Sized, n_documents: int) -> None:
+    """Raise ``CorpusError`` where there is not one label for each document."""
+    if len(labels) != n_documents:
+        raise CorpusError(f"by must have a label for each of {n_documents} documents, but has {len(labels)}.")
+
+
 def place_in_groups(
-    by: Any, groups: tuple[str, ...], n_documents: int, *, freq: str | None = None, unlisted: str = "error"
-) -> Labels:
-    """Return the number of each document's group, -1 where it has none. Errors are those of :func:`settled`.
+    by: Sequence[Any], groups: tuple[str, ...], *, freq: str | None = None, unlisted: str = "error"
+) -> NDArray[np.int32]:
+    """Return the number of each document's group, -1 where it has none. Errors are those of :func:`read_labels`.
 
     ``by``: the label of each document, text, numbers or, with ``freq``, dates to be turned into periods; None, NaN and
     "" are no label. ``unlisted``: {"error", "leave_out", "other"}, what becomes of a label that is not among
     ``groups``; for "other", ``groups`` must end with :data:`OTHER`.
     """
-    values = _values(by, n_documents)
     name: Callable[[Any], str] = str if freq is None else partial(period_of, freq=freq)
     code_of = {group: code for code, group in enumerate(groups)}
     rest = code_of[OTHER] if unlisted == "other" else -1
-    out = np.full(n_documents, -1, np.int32)
+    out = np.full(len(by), -1, np.int32)
     strange: dict[str, int] = {}
     known: dict[Any, int] = {}
-    for row, value in enumerate(values):
+    for row, value in enumerate(by):
         key = (type(value), value) if isinstance(value, str | int) else None
         code = known.get(key) if key is not None else None
         if code is None:
@@ -199,11 +191,6 @@ def place_in_groups(
     if strange:
         raise _not_listed(list(strange.values()), len(groups), freq)
     return out
-
-
-def label_texts(by: Any, n_documents: int) -> list[str | None]:
-    """Return the label of each document as text, None where it has none; see :func:`place_in_groups`."""
-    return [written(value) for value in _values(by, n_documents)]
 
 
 def n_documents_of(X: Any) -> int | None:
@@ -230,8 +217,7 @@ def _pair(by: Any) -> tuple[Any, Any]:
     )
 
 
-def _listed(by: Any) -> list[Any] | None:
-    """Return labels as a list; None where they come with no length, and are read when that is asked for."""
+def _listed(by: Any) -> list[Any]:
     if isinstance(by, str | bytes | Mapping) or not isinstance(by, Iterable):
         raise CorpusError(f"by must be a sequence with a label for each document, but is {kind_of(by)}.")
     if getattr(by, "ndim", 1) != 1 or hasattr(by, "columns"):
@@ -239,24 +225,10 @@ def _listed(by: Any) -> list[Any] | None:
             "by must have one dimension: one label for each document; two are for a cross table, "
             "groups=(rows, columns)."
         )
-    if not isinstance(by, Sized | Iterator):
-        return None
     if isinstance(by, np.ndarray) and by.dtype.kind == "M":
         return [None if np.isnat(value) else value.astype("datetime64[D]").item() for value in by]
     array: Any = by
     return list(array.tolist() if hasattr(array, "tolist") else array)
-
-
-def _values(by: Any, n_documents: int) -> list[Any]:
-    values = by if isinstance(by, list) else _listed(by)
-    values = list(by) if values is None else values
-    if len(values) != n_documents:
-        raise _other_length(n_documents, len(values))
-    return values
-
-
-def _other_length(n_documents: int, n_labels: int) -> CorpusError:
-    return CorpusError(f"by must have a label for each of {n_documents} documents, but has {n_labels}.")
 
 
 def _not_listed(rows: list[int], n_groups: int, freq: str | None) -> CorpusError:
@@ -274,22 +246,23 @@ class LabelledDocuments(NamedTuple):
     """Documents in memory. Private."""
 
     documents: Any
-    n_documents: int
-    by: Any
+    labels: Labels
     people: NDArray[np.int64] | None
     n_jobs: int | None = None
 
     def names(self) -> tuple[str, ...]:
         """Return the labels that are names, sorted. Private."""
-        return names_among(label_texts(self.by, self.n_documents))
+        return names_among(self.labels)
 
     def names_of_units(self, names: tuple[str, ...], order: NDArray[np.uint64]) -> UnitWords:
         """Return the names that each unit has, as :func:`rank_words`."""
-        return rank_words(one_hot(label_texts(self.by, self.n_documents), names), self.people, order)
+        return rank_words(one_hot(self.labels, names), self.people, order)
 
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""
-        placed = place(self.by, grouping, self.n_documents)
+        placed = self.labels
+        if isinstance(placed, list):
+            placed = place_in_groups(placed, grouping.names, unlisted=grouping.unlisted)
         doc_topic = topics.transform(self.documents, n_jobs=self.n_jobs)
         n_groups = len(grouping.names)
         return prevalence_sum(doc_topic, placed, self.people, n_groups, count_weight, bound, self.n_jobs)
@@ -352,16 +325,6 @@ def labels_for(X: Any, by: Any) -> Any:
     return carried(X, "labels") if by is None and not isinstance(X, ShardedCorpus) else by
 
 
-def settled_labels(
-    X: Any, by: Any, grouping: Grouping | None, engine: Engine | None = None, n_jobs: int | None = None
-) -> Any:
-    """Return the labels, looked at before anything is booked; see :func:`settled`. Those of shards stay there."""
-    if not isinstance(X, ShardedCorpus):
-        return settled(by, grouping, n_documents_of(X))
-    LabelledShards(X, engine, n_jobs).check(grouping)
-    return None
-
-
 def check_rows_of_labels(X: Any, by: Any, persons: Any) -> None:
     """Raise ``CorpusError`` where documents, labels and persons have different indexes: before anything is booked."""
     for labels in (pair := by if isinstance(by, tuple | list) else (by,)):  # a pair, for a cross table
@@ -369,12 +332,12 @@ def check_rows_of_labels(X: Any, by: Any, persons: Any) -> None:
             check_same_rows(rows, labels, "by", of)
 
 
-def names_among(labels: Sequence[str | None]) -> tuple[str, ...]:
+def names_among(labels: Iterable[Any]) -> tuple[str, ...]:
     """Return the distinct labels that can be names: not "other", and such as can be shown on a line of their own."""
     return tuple(sorted({label for label in labels if label is not None and is_name(label)} - {OTHER}))
 
 
-def one_hot(labels: Sequence[str | None], names: tuple[str, ...]) -> sp.csr_matrix:
+def one_hot(labels: Iterable[Any], names: tuple[str, ...]) -> sp.csr_matrix:
     """Return a row for each document, with a 1 in the column of its name."""
     column = {name: number for number, name in enumerate(names)}
     named = [column.get(label, -1) if label is not None else -1 for label in labels]
@@ -382,7 +345,7 @@ def one_hot(labels: Sequence[str | None], names: tuple[str, ...]) -> sp.csr_matr
     held = columns >= 0
     ends = np.r_[0, np.cumsum(held)]
     return sp.csr_matrix(
-        (np.ones(int(held.sum()), np.int64), columns[held], ends), shape=(len(labels), max(len(names), 1))
+        (np.ones(int(held.sum()), np.int64), columns[held], ends), shape=(len(named), max(len(names), 1))
     )
 
 
@@ -396,28 +359,30 @@ def _read(shard: Shard) -> tuple[str, Rows]:
     return shard.entry.file, rows
 
 
+def _labels(part: tuple[str, Rows], grouping: Grouping | None) -> Any:
+    file, rows = part
+    try:
+        return read_labels(rows.labels, grouping, rows.counts.shape[0])
+    except CorpusError as fault:
+        raise CorpusError(f"{file}: ", *fault.args) from None
+
+
 class _Named(NamedTuple):
     """Reads the names of a shard's documents as if they were words."""
 
     names: tuple[str, ...]
 
     def __call__(self, shard: Shard) -> Rows:
-        _, rows = _read(shard)
-        texts = label_texts(rows.labels, rows.counts.shape[0])
-        return Rows(one_hot(texts, self.names), rows.persons)
+        part = _read(shard)
+        return Rows(one_hot(_labels(part, None), self.names), part[1].persons)
 
 
 def _names(part: tuple[str, Rows]) -> set[str]:
-    rows = part[1]
-    return set(names_among(label_texts(rows.labels, rows.counts.shape[0])))
+    return set(names_among(_labels(part, None)))
 
 
 def _check(part: tuple[str, Rows], grouping: Grouping | None) -> None:
-    file, rows = part
-    try:
-        settled(rows.labels, grouping, rows.counts.shape[0])
-    except CorpusError as fault:
-        raise CorpusError(f"{file}: ", *fault.args) from None
+    _labels(part, grouping)
 
 
 def _shares(
@@ -431,11 +396,7 @@ def _shares(
 ) -> NDArray[np.int64]:
     from discreet.lda import fold_in
 
-    file, rows = part
+    rows, placed = part[1], _labels(part, grouping)
     counts: Any = rows.counts if columns is None else rows.counts[:, columns]
-    try:
-        placed = place(rows.labels, grouping, rows.counts.shape[0])
-    except CorpusError as fault:
-        raise CorpusError(f"{file}: ", *fault.args) from None
     doc_topic = fold_in(topic_word, counts, doc_topic_prior=prior)
     return prevalence_sum(doc_topic, placed, rows.persons, len(grouping.names), count_weight, bound).values

@@ -29,21 +29,9 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._base import validate
 from discreet._base.progress import Callback, telling
 from discreet._base.threads import count_threads
-from discreet._base.validate import (
-    CALLBACK,
-    ENGINE,
-    FLAG,
-    SEED,
-    THREADS,
-    choice,
-    collect,
-    declared,
-    optional,
-    shown,
-    whole,
-)
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, release_coverage
 from discreet.central.vocabulary.units import (
@@ -91,7 +79,7 @@ _FOR_NOW = ".chosen-"
 FEW_TEXTS = 'What few texts can pay for: "Three hundred texts" in the documentation (how-to/few-texts).'
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     r"""Choose a vocabulary privately, then count words.
@@ -170,10 +158,10 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float | None = None
-    method: Annotated[str, choice(*METHODS)] = "weighted_gaussian"
-    max_words_per_unit: Annotated[int, whole(1, _MOST_WORDS_PER_UNIT)] = 100
+    method: Annotated[str, validate.choice(*METHODS)] = "weighted_gaussian"
+    max_words_per_unit: Annotated[int, validate.whole(1, _MOST_WORDS_PER_UNIT)] = 100
     vocabulary: Any = None
-    words_are_public: Annotated[bool, FLAG] = False
+    words_are_public: Annotated[bool, validate.FLAG] = False
     privacy_unit: str = "document"
     ngram_range: tuple[int, int] = (1, 1)
     stop_words: Any = None
@@ -181,12 +169,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     lowercase: bool = True
     tokenizer: Any = None
     phrases: Any = None
-    max_words: Annotated[int | None, optional(whole())] = None
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
+    max_words: Annotated[int | None, validate.optional(validate.whole())] = None
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
-    callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Engine | None, ENGINE] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
+    engine: Annotated[Engine | None, validate.ENGINE] = None
 
     def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.
@@ -248,8 +236,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """
         if transform not in (None, "default"):
             raise ParameterError(
-                f'`transform` must be "default" or None, but is {shown(transform)}: counts are sparse, and no frame '
-                "holds them. In a pipeline, ask the last step alone: pipeline[-1].set_output(transform=...)."
+                f'`transform` must be "default" or None, but is {validate.shown(transform)}: counts are sparse, and no '
+                "frame holds them. In a pipeline, ask the last step alone: pipeline[-1].set_output(transform=...)."
             )
         return self
 
@@ -305,12 +293,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                     "these texts, or leave it out and let words be chosen privately."
                 )
             )
-        return [*faults, *collect(self._tokenizer)]
+        return [*faults, *validate.collect(self._tokenizer)]
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         if self.vocabulary is not None:
             return []  # nothing is promised, because nothing is used
-        return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
+        return validate.collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
 
     def _own_ledger(self, plan: Plan) -> Ledger:
         return Ledger(math.inf, self._delta(), privacy_unit=self.privacy_unit)
@@ -355,8 +343,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         digest = "" if read is None else read.texts_digest
         self._notice(booking, X if read is None else read.counts, digest, later=then_topics)
         with telling(self.callback, "choosing words"):
-            choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
-        words, weights = _released(choice, found, self.max_words)
+            passed = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
+        words, weights = _released(passed, found, self.max_words)
         if not words:
             raise PrivacyError(
                 f"no word was chosen: too few {plural(booking.ledger.called)} share a word at this epsilon and delta. "
@@ -407,12 +395,12 @@ def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, p
 
 
 def _released(
-    choice: Choice, words: tuple[str, ...], max_words: int | None
+    passed: Choice, words: tuple[str, ...], max_words: int | None
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Put what a method chose into its final form. Sees released values only."""
     chosen = [
         (int(round_), -float(weight), words[number])
-        for number, weight, round_ in zip(choice.words, choice.weights, choice.rounds, strict=True)
+        for number, weight, round_ in zip(passed.words, passed.weights, passed.rounds, strict=True)
         if is_writable(words[number])
     ]
     kept = sorted(chosen)[:max_words]  # earlier rounds found the more frequent words

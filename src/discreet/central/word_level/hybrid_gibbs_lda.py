@@ -7,21 +7,9 @@ from typing import Annotated
 
 import numpy as np
 
+from discreet._base import validate
 from discreet._base.progress import Callback, steps
 from discreet._base.threads import count_threads
-from discreet._base.validate import (
-    CALLBACK,
-    DOC_TOPIC_PRIOR,
-    FLAG,
-    SEED,
-    THREADS,
-    choice,
-    collect,
-    declared,
-    number,
-    optional,
-    whole,
-)
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
@@ -33,7 +21,7 @@ from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.private_estimator import Booking, Plan
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class HybridGibbsLDA(PrivateTopicModel):
     r"""Topic model whose release hides the word of any single token (not documents, not people).
@@ -107,21 +95,21 @@ class HybridGibbsLDA(PrivateTopicModel):
     _protects = ("word",)
     _algorithm = "Gibbs sampling from frozen noisy tables"
     _published = ("n_topics", "n_sweeps", "noise", "publish_assignments", "doc_topic_prior")
-    n_topics: Annotated[int, whole(1, MOST_TOPICS)] = 20
+    n_topics: Annotated[int, validate.whole(1, MOST_TOPICS)] = 20
     _: KW_ONLY
     epsilon: float | None = None
     delta: float = 1e-6
     epsilon_noise: float | None = None
-    clip: Annotated[float | None, optional(number(above=0))] = None
-    topic_word_prior: Annotated[float | None, optional(number(above=0))] = None
-    doc_topic_prior: Annotated[float, DOC_TOPIC_PRIOR] = 1.0
-    n_sweeps: Annotated[int, whole()] = 50
-    noise: Annotated[str, choice("laplace", "gaussian")] = "laplace"
-    publish_assignments: Annotated[bool, FLAG] = True
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
+    clip: Annotated[float | None, validate.optional(validate.number(above=0))] = None
+    topic_word_prior: Annotated[float | None, validate.optional(validate.number(above=0))] = None
+    doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 1.0
+    n_sweeps: Annotated[int, validate.whole()] = 50
+    noise: Annotated[str, validate.choice("laplace", "gaussian")] = "laplace"
+    publish_assignments: Annotated[bool, validate.FLAG] = True
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
-    callback: Annotated[Callback | None, CALLBACK] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]
@@ -130,7 +118,7 @@ class HybridGibbsLDA(PrivateTopicModel):
             said = "give either `epsilon` (of the whole fit) or `epsilon_noise` (of one table), not both."
             faults.append(PrivacyError(said))
         checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
-        return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
+        return [*faults, *validate.collect(*checks, lambda: check_delta(self.delta))]
 
     def _plan(self) -> Plan:
         run = plan(
