@@ -226,9 +226,7 @@ def cooccurrence_sum(
     place_of = np.full(units.n_words, -1, dtype=np.int64)
     place_of[chosen] = np.arange(len(chosen))
     n_pairs = len(chosen) * (len(chosen) - 1) // 2
-    alone = bool((np.diff(units.starts) <= 1).all())
-    kernel: Any = _cooccurrence_of_documents if alone else _cooccurrence_of_groups
-    return sum_of_kernel(kernel, units, n_pairs, n_jobs, place_of, weights)
+    return sum_of_kernel(_cooccurrence, units, n_pairs, n_jobs, place_of, weights)
 
 
 def square(triangle: NDArray[np.float64], n_words: int) -> NDArray[np.float64]:
@@ -318,7 +316,7 @@ def _gather(
 
 
 @kernel()
-def _cooccurrence_of_documents(
+def _cooccurrence(
     units: Any,
     low: int,
     high: int,
@@ -326,38 +324,7 @@ def _cooccurrence_of_documents(
     weights: NDArray[np.float64],
     out: NDArray[np.int64],
 ) -> None:
-    """Units of at most one document: only the pairs that the document has."""
-    m = weights.shape[0]
-    places, values = np.empty(m, np.int64), np.empty(m, np.float64)
-    pairs, placed = np.empty(out.shape[0], np.float64), np.empty(out.shape[0], np.int64)
-    for unit in range(low, high):
-        if units.starts[unit + 1] == units.starts[unit]:
-            continue
-        n = _gather(units, units.starts[unit], place_of, weights, places, values)
-        n_pairs = 0
-        for i in range(n):
-            for j in range(i + 1, n):
-                pairs[n_pairs] = values[i] * values[j]
-                n_pairs += 1
-        place_l2(pairs, n_pairs, BITS, True, placed)
-        n_pairs = 0
-        for i in range(n):
-            row = places[i] * (2 * m - places[i] - 1) // 2 - places[i] - 1
-            for j in range(i + 1, n):
-                out[row + places[j]] += placed[n_pairs]
-                n_pairs += 1
-
-
-@kernel()
-def _cooccurrence_of_groups(
-    units: Any,
-    low: int,
-    high: int,
-    place_of: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    out: NDArray[np.int64],
-) -> None:
-    """Units of several documents: their triangles are added up before the norm is taken."""
+    """Add up the triangles of a unit's documents before the norm is taken; of one document only its pairs count."""
     m = weights.shape[0]
     places, values = np.empty(m, np.int64), np.empty(m, np.float64)
     triangle = np.zeros(out.shape[0], np.float64)
@@ -365,19 +332,23 @@ def _cooccurrence_of_groups(
     pairs, placed = np.empty(out.shape[0], np.float64), np.empty(out.shape[0], np.int64)
     for unit in range(low, high):
         n_cells = 0
+        alone = units.starts[unit + 1] - units.starts[unit] == 1
         for document in range(units.starts[unit], units.starts[unit + 1]):
             n = _gather(units, document, place_of, weights, places, values)
             for i in range(n):
                 row = places[i] * (2 * m - places[i] - 1) // 2 - places[i] - 1
                 for j in range(i + 1, n):
-                    cell = row + places[j]
-                    if triangle[cell] == 0.0:
+                    cell, pair = row + places[j], values[i] * values[j]
+                    if alone or triangle[cell] == 0.0:
                         cells[n_cells] = cell
+                        pairs[n_cells] = pair
                         n_cells += 1
-                    triangle[cell] += values[i] * values[j]
-        for i in range(n_cells):
-            pairs[i] = triangle[cells[i]]
-            triangle[cells[i]] = 0.0
+                    if not alone:
+                        triangle[cell] += pair
+        if not alone:
+            for i in range(n_cells):
+                pairs[i] = triangle[cells[i]]
+                triangle[cells[i]] = 0.0
         place_l2(pairs, n_cells, BITS, True, placed)
         for i in range(n_cells):
             out[cells[i]] += placed[i]
