@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,8 @@ from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
 from discreet._base.validate import check, choice, is_number, is_whole, optional, shown
-from discreet.corpus.counting import Csr, canonical_counts
+from discreet.corpus.counting import Csr, canonical_counts, count_texts
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
     FROM_TEXT,
     UNKNOWN,
@@ -36,9 +37,6 @@ from discreet.corpus.vocabulary import (
     load_vocabulary,
 )
 from discreet.errors import CorpusError, ParameterError
-
-if TYPE_CHECKING:
-    from discreet.corpus.tokenizer import Tokenizer
 
 
 class Documents:
@@ -244,19 +242,14 @@ class Corpus(Documents):
         -------
         Corpus
         """
-        from discreet.corpus.counting import count_texts
-        from discreet.corpus.tokenizer import choose_tokenizer
-
         if isinstance(texts, str):
             raise CorpusError(
                 "texts must be an iterable of str, one a document, but are one str; use [text]."
             )
         listed = listed_words(vocabulary, words_are_public)
         cut = choose_tokenizer(tokenizer)
-        counts, words, digest = count_texts(texts, cut, listed)
-        origin = _origin_of_texts(listed, words_are_public, "from_texts")
-        corpus = with_rows(cls(counts, words).with_word_origin(origin), persons, labels, texts)
-        return corpus.read_as(cut=cut.settings(), texts_digest=digest)
+        corpus = cls._of_counted(count_texts(texts, cut, listed), listed, words_are_public, "from_texts")
+        return with_rows(corpus, persons, labels, texts).read_as(cut=cut.settings())
 
     @classmethod
     def from_tokens(
@@ -286,14 +279,21 @@ class Corpus(Documents):
         CorpusError
             Names the document that is not a list of tokens.
         """
-        from discreet.corpus.counting import count_tokens
-        from discreet.corpus.tokenizer import Tokenizer
-
         listed = listed_words(vocabulary, words_are_public)
-        counts, words, digest = count_tokens(documents, Tokenizer(), listed)
-        origin = _origin_of_texts(listed, words_are_public, "from_tokens")
-        corpus = with_rows(cls(counts, words).with_word_origin(origin), persons, labels, documents)
-        return corpus.read_as(texts_digest=digest)
+        counted = count_texts(documents, Tokenizer(), listed, listed=True)
+        corpus = cls._of_counted(counted, listed, words_are_public, "from_tokens")
+        return with_rows(corpus, persons, labels, documents)
+
+    @classmethod
+    def _of_counted(
+        cls, counted: tuple[Csr, tuple[str, ...], str], listed: Any, public: bool, where: str
+    ) -> Corpus:
+        """Return a corpus of counts, words and digest of texts, which ``where`` counted."""
+        counts, words, digest = counted
+        origin = FROM_TEXT if listed is None else UNKNOWN
+        if public:
+            origin = WordOrigin.public(f"words_are_public=True in Corpus.{where}")
+        return cls(counts, words).with_word_origin(origin).read_as(texts_digest=digest)
 
     @property
     def unit(self) -> str:
@@ -362,22 +362,15 @@ class Corpus(Documents):
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(persons=None)
 
-    def read_as(
-        self,
-        *,
-        n_skipped: int | None = None,
-        rows: NDArray[np.int64] | None = None,
-        cut: Mapping[str, Any] | None = None,
-        fields: Sequence[str] | None = None,
-        notes: Sequence[str] | None = None,
-        index: Any = None,
-        texts_digest: str | None = None,
-    ) -> Corpus:
-        """Return the same corpus, which knows more of how it was read: see the attributes of these names."""
-        said = {"n_skipped": n_skipped, "cut": cut, "fields": fields and tuple(fields), "index": index}
-        said |= {"texts_digest": texts_digest, "rows": rows}
-        said["notes"] = None if notes is None else tuple(notes)
-        return self._with(**{name: value for name, value in said.items() if value is not None})
+    def read_as(self, **known: Any) -> Corpus:
+        """Return the same corpus, which knows more of how it was read.
+
+        Parameters
+        ----------
+        **known
+            Values of its attributes, such as ``n_skipped``, ``cut`` and ``notes``; None says nothing.
+        """
+        return self._with(**{name: value for name, value in known.items() if value is not None})
 
     def with_word_origin(self, origin: WordOrigin) -> Corpus:
         """Return the same corpus with another statement of where its words come from.
@@ -452,19 +445,14 @@ class Corpus(Documents):
             raise CorpusError(
                 'by="person" needs a corpus with persons: read it with person=, or split by="document".'
             )
-        if persons is None or by == "document":
-            unit = np.arange(self.n_documents)
-            name = "documents"
-        else:
-            unit = np.unique(persons, return_inverse=True)[1].astype(np.int64)
-            name = "persons"
-        n_units = int(unit.max()) + 1 if len(unit) else 0
+        name, unit = "documents", np.arange(self.n_documents)
+        if persons is not None and by != "document":
+            name, unit = "persons", np.unique(persons, return_inverse=True)[1]
+        n_units = int(unit.max(initial=-1)) + 1
         n_test = _amount(test_size, n_units, "test_size", round_up=True)
-        n_train = (
-            n_units - n_test
-            if train_size is None
-            else _amount(train_size, n_units, "train_size", round_up=False)
-        )
+        n_train = n_units - n_test
+        if train_size is not None:
+            n_train = _amount(train_size, n_units, "train_size", round_up=False)
         if n_test < 1 or n_train < 1 or n_test + n_train > n_units:
             raise ParameterError(
                 f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
@@ -483,15 +471,9 @@ def with_rows(corpus: Corpus, persons: Any, labels: Any, rows: Any = None) -> Co
 
     ``rows`` are what the documents were made of; its index goes with them.
     """
-    said = {"persons": check_persons(rows, persons, corpus.n_documents)}
-    said |= {"labels": check_labels(rows, labels, corpus.n_documents), "index": index_of(rows)}
-    return corpus._with(**{name: value for name, value in said.items() if value is not None})  # pyright: ignore[reportPrivateUsage]
-
-
-def _origin_of_texts(listed: Any, public: bool, where: str) -> WordOrigin:
-    if public:
-        return WordOrigin.public(f"words_are_public=True in Corpus.{where}")
-    return FROM_TEXT if listed is None else UNKNOWN
+    n_documents = corpus.n_documents
+    whose, called = check_persons(rows, persons, n_documents), check_labels(rows, labels, n_documents)
+    return corpus.read_as(persons=whose, labels=called, index=index_of(rows))
 
 
 def _amount(size: Any, n_units: int, name: str, *, round_up: bool) -> int:

@@ -27,7 +27,7 @@ from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
 
 _CHUNK_TOKENS = 1 << 20
-_MOST_WORDS = 2**31 - 1
+_LARGEST = 2**31 - 1
 
 
 class Int32Buffer:
@@ -59,17 +59,14 @@ class TextCounter:
     Parameters
     ----------
     tokenizer : Tokenizer
-        How a text becomes tokens.
+        How a text becomes tokens; of documents that come as tokens, only phrases, stop words and n-grams are its own.
     vocabulary : tuple of str or None
         Public words: others are not counted, and columns are in this order. None: every word met.
-    split_already : bool, default False
-        Whether documents come as tokens: then of the tokenizer only phrases, stop words and n-grams are used.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None, *, split_already: bool = False
-    ) -> None:
-        self.split_already = split_already
+    def __init__(self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None) -> None:
+        #: Whether documents come as tokens, for whoever takes either, and no mixture; None before the first.
+        self.listed: bool | None = None
         self._tokenizer = tokenizer
         self._vocabulary = vocabulary
         # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
@@ -80,21 +77,18 @@ class TextCounter:
             self._number.update((word, column) for column, word in enumerate(vocabulary))
         self._single = tokenizer.ngram_range == (1, 1)
         if self._single:
-            self._number.update(
-                dict.fromkeys(tokenizer.stop_words if split_already else tokenizer.ignored, -1)
-            )
-        self._tokens = array("i")
-        self._lengths = array("q")
+            self._number.update(dict.fromkeys(tokenizer.ignored, -1))
+        self._tokens: list[int] = []
+        self._lengths: list[int] = []
         self._data, self._indices = Int32Buffer(), Int32Buffer()
         self._sizes: list[NDArray[np.int64]] = []
         self._breaks = Breaks()
-        self._by_default = tokenizer.by_default
         self._came = hash("texts")
 
     def add(self, text: str) -> None:
         """Count one document."""
         self._came = hash((self._came, text))
-        if self._by_default:
+        if self._tokenizer.by_default:
             self._breaks.see(text)
         self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
 
@@ -121,11 +115,10 @@ class TextCounter:
     def finish(self) -> tuple[Csr, tuple[str, ...]]:
         """Return the counts (n_documents, n_words), rows sorted by column, and the words."""
         self.check()
-        self._put_away()
         if self._vocabulary is not None:
-            return self._matrix(len(self._vocabulary)), self._vocabulary
+            return self.take(), self._vocabulary
+        counts = self.take()
         words, column = self.columns()
-        counts = self._matrix(len(words))
         for start in range(0, len(counts.indices), _CHUNK_TOKENS):
             part = slice(start, start + _CHUNK_TOKENS)
             counts.indices[part] = column[counts.indices[part]]
@@ -145,46 +138,35 @@ class TextCounter:
     def take(self) -> Csr:
         """Return the counts of the texts since the last call, by the numbers that words have now."""
         self._put_away()
-        return self._matrix(len(self._number) if self._vocabulary is None else len(self._vocabulary))
+        indptr = np.r_[0, np.cumsum(np.concatenate(self._sizes))]
+        self._sizes.clear()
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        indices = self._indices.take().astype(kind, copy=False)
+        met = self._number.values() if self._vocabulary is None else range(len(self._vocabulary))
+        shape = (len(indptr) - 1, sum(number >= 0 for number in met))
+        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
 
     def columns(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         """Return all words met in sorted order, and the column of each number; nothing can be counted after that."""
         words = [word for word, number in self._number.items() if number >= 0]
-        if len(words) > _MOST_WORDS:
-            raise CorpusError(
-                f"{len(words)} different words were found, at most {_MOST_WORDS} can be counted."
-            )
         self._number.clear()
         order = sorted(range(len(words)), key=words.__getitem__)  # words[i] has number i
         column = np.empty(len(words), np.int32)
         column[order] = np.arange(len(words), dtype=np.int32)
         return tuple(words[i] for i in order), column
 
-    def _matrix(self, n_words: int) -> Csr:
-        """Return the rows that are put away, and start anew."""
-        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
-        self._sizes.clear()
-        kind = np.int32 if indptr[-1] < 2**31 else np.int64
-        indices = self._indices.take().astype(kind, copy=False)
-        shape = (len(indptr) - 1, n_words)
-        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
-
     def _put_away(self) -> None:
-        tokens = np.frombuffer(self._tokens, np.int32) if len(self._tokens) else np.zeros(0, np.int32)
-        lengths = np.frombuffer(self._lengths, np.int64) if len(self._lengths) else np.zeros(0, np.int64)
-        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths]))
+        tokens, lengths = np.array(self._tokens, np.int32), np.array(self._lengths, np.int64)
         kept = tokens >= 0
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])[ends]
+        ends = np.r_[0, np.cumsum(kept)][np.r_[0, np.cumsum(lengths)]]
         tokens = tokens[kept]
-        width = int(tokens.max()) + 1 if len(tokens) else 1
-        rows = sp.csr_matrix(
-            (np.ones(len(tokens), np.int32), tokens, ends.astype(np.int32)), shape=(len(lengths), width)
-        )
+        ones = np.ones(len(tokens), np.int32)
+        rows = sp.csr_matrix((ones, tokens, ends.astype(np.int32)), shape=(len(lengths), _LARGEST))
         rows.sum_duplicates()
         self._data.append(rows.data)
         self._indices.append(rows.indices)
-        self._sizes.append(np.diff(rows.indptr).astype(np.int64, copy=False))
-        self._tokens, self._lengths = array("i"), array("q")
+        self._sizes.append(np.diff(rows.indptr))
+        self._tokens, self._lengths = [], []
 
 
 def only_texts(texts: Iterable[Any]) -> Iterator[str]:
@@ -194,42 +176,42 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
         if isinstance(text, str):
             yield text
             continue
-        others = [(row, other) for row, other in entries if not isinstance(other, str)]
-        rows = [number, *(row for row, _ in others)]
-        kinds = list(dict.fromkeys(type(each).__name__ for each in (text, *(other for _, other in others))))
-        what = f"text {first_few(rows)}: expected str, found {', '.join(kinds)}"
+        others = [(number, text), *((row, other) for row, other in entries if not isinstance(other, str))]
+        rows = [row for row, _ in others]
+        kinds = dict.fromkeys(type(other).__name__ for _, other in others)
         raise CorpusError(
-            f"{what}; {len(rows)} in all: decode them, or leave them out, with their persons: "
-            "[text for text in texts if isinstance(text, str)]."
+            f"text {first_few(rows)}: expected str, found {', '.join(kinds)}; {len(rows)} in all: decode them, or "
+            "leave them out, with their persons: [text for text in texts if isinstance(text, str)]."
         )
 
 
-def count_texts(
-    texts: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
-) -> tuple[Csr, tuple[str, ...], str]:
-    """Count texts held in memory, and tell their digest: see :meth:`Corpus.from_texts`."""
-    counter = TextCounter(tokenizer, vocabulary)
-    for text in only_texts(texts):
-        counter.add(text)
-    return *counter.finish(), counter.texts_digest
-
-
-def count_tokens(
-    documents: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
-) -> tuple[Csr, tuple[str, ...], str]:
-    """Count documents that were split into tokens already, and tell their digest: see :meth:`Corpus.from_tokens`."""
-    counter = TextCounter(tokenizer, vocabulary, split_already=True)
+def _only_tokens(documents: Iterable[Any]) -> Iterator[list[str]]:
     for number, document in enumerate(documents):
         tokens = check_tokens(document)
         if isinstance(tokens, str):
             raise CorpusError(f"document {number}: {tokens}.")
-        counter.add_tokens(tokens)
+        yield tokens
+
+
+def count_texts(
+    documents: Iterable[Any],
+    tokenizer: Tokenizer,
+    vocabulary: tuple[str, ...] | None,
+    *,
+    listed: bool = False,
+) -> tuple[Csr, tuple[str, ...], str]:
+    """Count texts held in memory, or documents ``listed`` as tokens already; return counts, words and a digest."""
+    counter = TextCounter(tokenizer, vocabulary)
+    if listed:
+        for tokens in _only_tokens(documents):
+            counter.add_tokens(tokens)
+    else:
+        for text in only_texts(documents):
+            counter.add(text)
     return *counter.finish(), counter.texts_digest
 
 
 # The gate
-
-_LARGEST = 2**31 - 1
 
 
 def check_counts(X: Any, *, n_words: int | None = None, advice: str = COUNT_THE_WORDS) -> Csr:
@@ -260,14 +242,11 @@ def check_counts(X: Any, *, n_words: int | None = None, advice: str = COUNT_THE_
     """
     known: Any = getattr(X, "counts", None)  # a Corpus: its counts were checked when it was made
     counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X, advice)
-    if counts.shape[1] == 0:
-        raise CorpusError(
-            f"Found array with 0 feature(s) (shape={counts.shape}) while a minimum of 1 is required."
-        )
-    if counts.shape[0] == 0:
-        raise CorpusError(
-            f"Found array with 0 sample(s) (shape={counts.shape}) while a minimum of 1 is required."
-        )
+    for what, size in (("feature", counts.shape[1]), ("sample", counts.shape[0])):
+        if size == 0:
+            raise CorpusError(
+                f"Found array with 0 {what}(s) (shape={counts.shape}) while a minimum of 1 is required."
+            )
     if n_words is not None and counts.shape[1] != n_words:
         raise CorpusError(
             f"X has {counts.shape[1]} features, but {n_words} words are expected; "
@@ -286,13 +265,12 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
     CorpusError
     """
     shape = getattr(X, "shape", None)
-    first = X[0] if isinstance(X, list | tuple) and len(X) > 0 else None
-    inner = first[0] if isinstance(first, list | tuple) and len(first) > 0 else None
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    inner = first[0] if isinstance(first, list | tuple) and first else None
     if any(isinstance(one, str | bytes) for one in (X, first, inner)):
         raise CorpusError(f"X holds text, but counts of words are expected: {advice}.")
-    if (
-        isinstance(first, list | tuple)
-        and len({len(row) if isinstance(row, list | tuple) else -1 for row in X}) > 1
+    if isinstance(first, list | tuple) and any(
+        not isinstance(row, list | tuple) or len(row) != len(first) for row in X
     ):
         raise CorpusError(
             "X is a list of lists of different lengths, but counts have a column for each word: pass a matrix; or if "
@@ -304,10 +282,14 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
             "it as it is."
         )
     if isinstance(shape, tuple) and len(shape) != 2:
-        raise CorpusError(
-            f"Expected 2D array (documents x words), got an array of shape {shape} instead. If these are texts, "
-            f"{advice}. Reshape your data: X.reshape(1, -1) is one document."
-        )
+        raise _no_matrix(shape, f"If these are texts, {advice}. ")
+
+
+def _no_matrix(shape: tuple[int, ...], if_texts: str = "") -> CorpusError:
+    return CorpusError(
+        f"Expected 2D array (documents x words), got an array of shape {shape} instead. {if_texts}Reshape your data: "
+        "X.reshape(1, -1) is one document."
+    )
 
 
 def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
@@ -319,11 +301,10 @@ def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
         counts = counts.copy()
         counts.data = counts.data.astype(np.int64)
         counts.sum_duplicates()
-        if len(counts.data) and int(counts.data.max()) > _LARGEST:
-            raise CorpusError(
-                f"row {_row(counts, int(counts.data.argmax()))}: repeated entries add up to over 2^31 - 1."
-            )
-    if len(counts.data) and not counts.data.all():
+        if counts.data.max(initial=0) > _LARGEST:
+            row = int(_rows(counts, counts.data.argmax()))
+            raise CorpusError(f"row {row}: repeated entries add up to over 2^31 - 1.")
+    if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()
     counts.data = counts.data.astype(np.int32, copy=False)
@@ -334,22 +315,13 @@ def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
 
 
 def _as_csr(X: Any, advice: str) -> Any:
-    if sp.issparse(X):
-        if len(X.shape) != 2:
-            raise CorpusError(
-                f"expected a matrix (documents x words), got a sparse array of shape {X.shape}."
-            )
-        if X.dtype.kind == "c":
-            raise CorpusError("Complex data not supported: counts are whole numbers.")
-        return inside_its_shape(X)
-    values = as_numbers(X, advice=advice)
+    values = X if sp.issparse(X) else as_numbers(X, advice=advice)
     if values.dtype.kind == "c":
         raise CorpusError("Complex data not supported: counts are whole numbers.")
-    if values.ndim != 2:
-        raise CorpusError(
-            f"Expected 2D array (documents x words), got an array of shape {values.shape} instead. "
-            "Reshape your data: X.reshape(1, -1) is one document."
-        )
+    if len(values.shape) != 2:
+        raise _no_matrix(values.shape)
+    if sp.issparse(X):
+        return inside_its_shape(X)
     if values.dtype.char in "eg":  # scipy has no half precision, and none above double
         values = values.astype(np.float64)
     return sp.csr_matrix(values)  # stores what is not zero: NaN too
@@ -358,9 +330,7 @@ def _as_csr(X: Any, advice: str) -> Any:
 def _whole(counts: Any) -> NDArray[Any]:
     """Return the stored values as integers, or raise one error for everything that is wrong with them."""
     data: NDArray[Any] = counts.data
-    if data.dtype.kind == "b":
-        return data.astype(np.int32)
-    if data.dtype.kind not in "iuf":
+    if data.dtype.kind not in "biuf":
         data = data.astype(np.float64)
     faults: list[str] = []
 
@@ -382,12 +352,8 @@ def _whole(counts: Any) -> NDArray[Any]:
             f"X must hold counts of words, whole numbers from 0: {'; '.join(faults)}. "
             "Correct these rows or drop them."
         )
-    return data if data.dtype == np.int32 else data.astype(np.int32)
+    return data.astype(np.int32, copy=False)
 
 
-def _rows(counts: Any, entries: NDArray[Any]) -> NDArray[Any]:
+def _rows(counts: Any, entries: Any) -> NDArray[Any]:
     return np.searchsorted(counts.indptr, entries, side="right") - 1
-
-
-def _row(counts: Any, entry: int) -> int:
-    return int(_rows(counts, np.array([entry]))[0])

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from discreet._base.validate import path_shown
-from discreet.errors import CorpusError, Proposal
+from discreet.errors import CorpusError
 
 T = TypeVar("T")
 
@@ -54,11 +54,20 @@ _STREAMS: dict[str, Callable[[Any], Any]] = {
 }
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_DAMAGED = "is damaged: its compressed data cannot be read; copy or download it again"
 #: What libraries raise for files that are not what they should be.
 _DAMAGE = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, NotImplementedError, RecursionError,
     SyntaxError, TypeError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+#: What is wrong with a file that cannot be read.
+_WRONG: dict[type[Exception], str] = {
+    FileNotFoundError: "does not exist; check the path",
+    IsADirectoryError: 'is a folder, expected a file; a folder of .txt files is read with format="txt"',
+    PermissionError: "may not be read; check its permissions",
+    EOFError: "is cut short: its compressed data end too early; copy or download it again",
+    gzip.BadGzipFile: _DAMAGED,
+}
 #: Larger than the streams' own, which makes reading lines faster.
 _BUFFER = 1 << 18
 
@@ -79,7 +88,8 @@ class Problems:
         self.fields: list[str] = []
         #: What the reader found by itself, for whoever holds the file.
         self.notes: list[str] = []
-        self._advice: tuple[str | Proposal, ...] = ()
+        #: What helps, said at the end of the message.
+        self.advice = ""
 
     def add(self, where: str, what: str) -> None:
         """Note one problem; gives up after 100, because then the file is not what it should be."""
@@ -87,51 +97,37 @@ class Problems:
         if len(self.found) >= _MOST_PROBLEMS:
             self.check()
 
-    def advise(self, *parts: str | Proposal) -> None:
-        """Say at the end of the message what helps."""
-        self._advice = parts
-
     def check(self) -> None:
         """Raise one ``CorpusError`` for all problems found, if any."""
         if not self.found:
             return
         if len(self.found) == 1:
-            raise CorpusError(f"{self.name}, {self.found[0]}", *self._advice, ".")
+            raise CorpusError(f"{self.name}, {self.found[0]}{self.advice}.")
         count = "at least 100" if len(self.found) >= _MOST_PROBLEMS else str(len(self.found))
         more = "" if len(self.found) <= _SHOWN else f"; and {len(self.found) - _SHOWN} more"
-        said = f"{self.name}: {count} problems: {'; '.join(self.found[:_SHOWN])}{more}"
-        raise CorpusError(said, *self._advice, ".")
+        said = f"{self.name}: {count} problems: {'; '.join(self.found[:_SHOWN])}"
+        raise CorpusError(f"{said}{more}{self.advice}.")
 
 
 @contextmanager
 def _reading(path: PathLike) -> Generator[None]:
     """Turn errors of the system, and of damaged packing, into one of ours, with the file's name."""
-    what: str | None = None
     try:
         yield
-    except FileNotFoundError:
-        what = "does not exist; check the path"
-    except IsADirectoryError:
-        what = 'is a folder, expected a file; a folder of .txt files is read with format="txt"'
-    except PermissionError:
-        what = "may not be read; check its permissions"
-    except EOFError:
-        what = "is cut short: its compressed data end too early; copy or download it again"
-    except (OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError) as error:
-        # What bz2 raises; others are the disk's, or a timer's.
-        plain = type(error) is OSError and error.errno is None
-        if isinstance(error, OSError) and not plain and not isinstance(error, gzip.BadGzipFile):
+        return
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError) as error:
+        what = _WRONG.get(type(error), _DAMAGED)
+        # Without a number, an error of the system is what bz2 raises; others are the disk's, or a timer's.
+        of_packing = type(error) is OSError and error.errno is None
+        if isinstance(error, OSError) and type(error) not in _WRONG and not of_packing:
             what = f"cannot be read: {error.strerror or type(error).__name__}"
-        else:
-            what = "is damaged: its compressed data cannot be read; copy or download it again"
-    if what is not None:
-        raise CorpusError(f"{path_shown(path)} {what}.")
+    raise CorpusError(f"{path_shown(path)} {what}.")
 
 
 class Source(NamedTuple):
     """An open file, and how far it has been read (bytes on disk, so compressed ones)."""
 
-    raw: IO[bytes]
+    raw: io.BufferedReader
     progress: Callable[[], tuple[int, int]]
 
 
@@ -156,7 +152,7 @@ def _bytes_of(path: PathLike) -> Generator[io.BufferedReader]:
 def open_source(path: PathLike) -> Generator[Source]:
     """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
     piped = is_standard_input(path)
-    with _reading(path), _bytes_of(path) as raw:
+    with _reading(path), _bytes_of(path) as raw, ExitStack() as stack:
         size = 0 if piped else os.fstat(raw.fileno()).st_size
         kind = _kind_of(raw.peek(_LONGEST_MAGIC))
 
@@ -166,8 +162,8 @@ def open_source(path: PathLike) -> Generator[Source]:
         if kind is None:
             yield Source(raw, progress)
         else:
-            with _unpacked(raw, os.fspath(path), kind) as stream:
-                yield Source(stream, progress)
+            unpacked: Any = _unpacked(raw, os.fspath(path), kind)
+            yield Source(stack.enter_context(io.BufferedReader(unpacked, _BUFFER)), progress)
 
 
 def without_packing(name: str) -> str:
@@ -180,28 +176,21 @@ def _kind_of(head: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
-@contextmanager
-def _unpacked(raw: IO[bytes], name: str, kind: str) -> Generator[IO[bytes]]:
-    """Yield a compressed file's content as a stream."""
+def _unpacked(raw: IO[bytes], name: str, kind: str) -> Any:
+    """Return a compressed file's content as a stream."""
     if kind == "Zstandard":
         raise CorpusError(f"{name} is compressed with Zstandard, which is not read; unpack it: zstd -d.")
-    with ExitStack() as stack:
-        if kind == "zip":
-            member = archive_member(raw, name)
-            if member.flag_bits & 1:
-                raise CorpusError(f"{name} is encrypted; unpack it.")
-            source: Any = stack.enter_context(zipfile.ZipFile(raw)).open(member)
-        else:
-            source = _STREAMS[kind](raw)
-        yield stack.enter_context(io.BufferedReader(source, _BUFFER))
+    if kind != "zip":
+        return _STREAMS[kind](raw)
+    member = archive_member(raw, name)
+    if member.flag_bits & 1:
+        raise CorpusError(f"{name} is encrypted; unpack it.")
+    return zipfile.ZipFile(raw).open(member)
 
 
 def archive_member(raw: IO[bytes], name: str) -> zipfile.ZipInfo:
     """Return the one file in a zip archive; hidden ones and those of macOS aside."""
-    damaged = CorpusError(
-        f"{name} is damaged: its compressed data cannot be read; copy or download it again."
-    )
-    with unless_damaged(damaged), zipfile.ZipFile(raw) as archive:
+    with unless_damaged(CorpusError(f"{name} {_DAMAGED}.")), zipfile.ZipFile(raw) as archive:
         members = [
             member
             for member in archive.infolist()
@@ -229,31 +218,28 @@ def unless_damaged(fault: CorpusError, *kinds: type[Exception]) -> Generator[Non
     *kinds : type
         Errors of the library's own.
     """
-    damaged = False
     try:
         yield
+        return
     except CorpusError:
         raise
     except (*_DAMAGE, *kinds):
-        damaged = True
+        pass
     except OSError as error:
         # EINVAL: a place before the file's beginning, where a damaged table of contents leads.
         if type(error) is not OSError or error.errno not in (None, errno.EINVAL):
             raise
-        damaged = True
-    if damaged:
-        raise fault
+    raise fault
 
 
 def each_unless_damaged(items: Iterable[T], fault: CorpusError, *kinds: type[Exception]) -> Iterator[T]:
     """Yield what a library yields; ``fault`` where it fails on the way (see :func:`unless_damaged`)."""
-    iterator = iter(items)
+    iterator, end = iter(items), object()
     while True:
         with unless_damaged(fault, *kinds):
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
+            item: Any = next(iterator, end)
+        if item is end:
+            return
         yield item
 
 
@@ -275,18 +261,17 @@ def decoded(
         As in ``open``; lines end at ``"\n"`` only by default, so that line numbers are those of the file.
     """
     codec = _codec(encoding)
-    _refuse_binary(_peek(source.raw), os.fspath(path), codec)
+    _refuse_binary(source.raw.peek(_PEEKED)[:_PEEKED], os.fspath(path), codec)
     codec = "utf-8-sig" if codec == "utf-8" else codec
     text = io.TextIOWrapper(source.raw, encoding=codec, errors="strict", newline=newline)
-    failed = False
     try:
         yield text
+        return
     except UnicodeError:
-        failed = True
+        pass
     finally:
         text.detach()
-    if failed:
-        raise _undecodable(path, codec)
+    raise _undecodable(path, codec)
 
 
 @contextmanager
@@ -309,26 +294,21 @@ def _codec(encoding: str) -> str:
 def _refuse_binary(start: bytes, name: str, codec: str) -> None:
     wide = next((name for mark, name in _WIDE.items() if start.startswith(mark)), None)
     if wide is not None and not codec.startswith(wide) and (b"\0" in start or codec == "utf-8"):
-        said = f"{name} is {wide.upper()} text by its first bytes, as spreadsheets save Unicode text; give "
-        raise CorpusError(said, Proposal("encoding", wide), ".")
+        raise CorpusError(
+            f"{name} is {wide.upper()} text by its first bytes, as spreadsheets save Unicode text; give "
+            f"`encoding={wide!r}`."
+        )
     if b"\0" in start and not codec.startswith(("utf-16", "utf-32")):
         raise CorpusError(
-            f"{name} looks like a binary file (it holds zero bytes), expected text; check the path and ",
-            Proposal("format"),
-            ".",
+            f"{name} looks like a binary file (it holds zero bytes), expected text; check the path and `format=`."
         )
-
-
-def _peek(raw: IO[bytes]) -> bytes:
-    return raw.peek(_PEEKED)[:_PEEKED] if isinstance(raw, io.BufferedReader) else b""
 
 
 def _undecodable(path: PathLike, codec: str) -> CorpusError:
     """Find where decoding fails, by a second pass; this is slow and happens once."""
+    name = codec.removesuffix("-sig")
     if is_standard_input(path):
-        return CorpusError(
-            f"standard input is not {codec.removesuffix('-sig')} text; give ", Proposal("encoding"), "."
-        )
+        return CorpusError(f"standard input is not {name} text; give `encoding=`.")
     decoder = codecs.getincrementaldecoder(codec)("strict")
     offset = lines = held = 0
     with open_source(path) as source:
@@ -342,10 +322,9 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             held = len(decoder.getstate()[0])
             offset += len(line)
             lines += 1
-    name = codec.removesuffix("-sig")
     others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
-    said = f"{os.fspath(path)}, line {lines + 1}: not {name} text at byte {offset}; give "
-    return CorpusError(said, Proposal("encoding"), f", for example {others}.")
+    said = f"{os.fspath(path)}, line {lines + 1}: not {name} text at byte {offset}; give `encoding=`"
+    return CorpusError(f"{said}, for example {others}.")
 
 
 def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:

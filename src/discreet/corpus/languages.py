@@ -63,26 +63,12 @@ from typing import Any, NamedTuple
 
 from discreet._base.files import read_list
 from discreet._base.validate import is_there, shown
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, Parameter, ParameterError
 
 #: Languages that are written without blanks between words.
-UNBROKEN_LANGUAGES = frozenset(
-    {
-        "chinese",
-        "japanese",
-        "thai",
-        "lao",
-        "khmer",
-        "burmese",
-        "zh",
-        "ja",
-        "th",
-        "lo",
-        "km",
-        "my",
-        "cantonese",
-    }
-)
+_UNBROKEN_LANGUAGES = (
+    "chinese", "cantonese", "japanese", "thai", "lao", "khmer", "burmese", "th", "lo", "km", "my",
+)  # fmt: skip
 _ADVICE = (
     "such as jieba.lcut for Chinese (pip install jieba), fugashi for Japanese (pip install fugashi unidic-lite) or "
     "pythainlp.word_tokenize for Thai (pip install pythainlp)"
@@ -176,14 +162,12 @@ def _is_unbroken(text: str) -> bool:
 
 def refuse_unbroken_languages(languages: tuple[str, ...]) -> None:
     """Raise ``ParameterError`` where texts are said to be in a language without blanks, and nothing finds words."""
-    found = [name for name in languages if name in UNBROKEN_LANGUAGES]
+    found = [name for name in languages if name in _UNBROKEN_LANGUAGES]
     if found:
         raise ParameterError(
-            Parameter("languages"),
-            f" names {', '.join(found)}, written without blanks between words; give what finds the words, "
-            f"in Python: tokenizer=, {_ADVICE}; or, where the texts have blanks between them, ",
-            Proposal("token_pattern", r"\S+"),
-            ".",
+            f"`languages` names {', '.join(found)}, written without blanks between words; give what finds the words, "
+            f"in Python: tokenizer=, {_ADVICE}; or, where the texts have blanks between them, "
+            r"`token_pattern='\\S+'`."
         )
 
 
@@ -374,8 +358,7 @@ def language_names(languages: Any) -> tuple[str, ...]:
     )
     if not given or not all(isinstance(name, str) and name.strip().isalpha() for name in given):
         raise ParameterError(
-            Parameter("languages"),
-            f' must name languages, such as "german" or ["de", "en"], got {shown(languages)}.',
+            f'`languages` must name languages, such as "german" or ["de", "en"], got {shown(languages)}.'
         )
     names: list[str] = [name.strip().lower() for name in given]
     return tuple(dict.fromkeys(LANGUAGES.get(name, name) for name in names))
@@ -432,34 +415,32 @@ def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable
         return
     if isinstance(given, os.PathLike):
         yield "a file", _read_file(Path(given))
-    elif isinstance(given, str):
+        return
+    if isinstance(given, str):
         for part in given.split(","):
             yield from _named(part.strip(), languages, alone="," not in given)
+        return
+    entries = _entries(given, "stop_words")
+    names = [entry for entry in entries if isinstance(entry, str)]
+    named = [name for name in names if name in _NAMES or name == "auto"]
+    if len(names) < len(entries):
+        for entry in entries:
+            if isinstance(entry, str | os.PathLike):
+                yield from _lists(entry, languages)
+            elif isinstance(entry, list | tuple | Set) and all(isinstance(word, str) for word in entry):
+                yield "a list", entry
+            else:
+                raise ParameterError(f"`stop_words` must be {_MEANT}; an entry is not a str.")
+    elif named and len(named) == len(names):
+        for name in names:
+            yield from _named(name, languages, alone=False)
+    elif isinstance(given, list | tuple) and (named := [name for name in named if name != "auto"]):
+        raise ParameterError(
+            f'`stop_words` holds words and the name "{named[0]}": write ["{named[0]}", [...]] with the words in a list '
+            f'of their own, or [[...]] if "{named[0]}" is one of the words.'
+        )
     else:
-        entries = _entries(given, "stop_words")
-        names = [entry for entry in entries if isinstance(entry, str)]
-        if len(names) < len(entries):
-            for entry in entries:
-                if isinstance(entry, str | os.PathLike):
-                    yield from _lists(entry, languages)
-                elif isinstance(entry, list | tuple | Set) and all(isinstance(word, str) for word in entry):
-                    yield "a list", entry
-                else:
-                    raise ParameterError(
-                        Parameter("stop_words"), f" must be {_MEANT}; an entry is not a str."
-                    )
-        elif names and all(name in _NAMES or name == "auto" for name in names):
-            for name in names:
-                yield from _named(name, languages, alone=False)
-        elif isinstance(given, list | tuple) and any(name in _NAMES for name in names):
-            named = next(name for name in names if name in _NAMES)
-            raise ParameterError(
-                Parameter("stop_words"),
-                f' holds words and the name "{named}": write ["{named}", [...]] with the words in a list of their own, '
-                f'or [[...]] if "{named}" is one of the words.',
-            )
-        else:
-            yield "a list", names
+        yield "a list", names
 
 
 def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tuple[str, Iterable[str]]]:
@@ -479,9 +460,7 @@ def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tupl
         near = [_OWN_NAMES.get(plain, "")] if plain in _OWN_NAMES else get_close_matches(plain, _NAMES, 1)
         known = f" Languages: {', '.join(sorted(_NAMES))}." if name.isalpha() else ""
         known = f" Did you mean {near[0]}?" if near else known
-        raise ParameterError(
-            Parameter("stop_words"), f" must be {_MEANT}; got {shown(name)}, which is none.{known}"
-        )
+        raise ParameterError(f"`stop_words` must be {_MEANT}; got {shown(name)}, which is none.{known}")
     yield "a file", _read_file(Path(name))
 
 
@@ -503,5 +482,5 @@ def _read_file(path: Path) -> list[str]:
 
 def _entries(given: Any, name: str) -> list[Any]:
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise ParameterError(Parameter(name), f" must be {_MEANT}, got {shown(given)}.")
+        raise ParameterError(f"`{name}` must be {_MEANT}, got {shown(given)}.")
     return list(given)

@@ -21,7 +21,7 @@ from discreet.corpus.formats.records import Fields, Reading, show_fields
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, refuse_public, words_for
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, listed_words, refuse_public
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
 #: Encodings of Western Europe; the second takes any bytes.
@@ -137,7 +137,7 @@ def read_corpus(
         row = reader_of(find_format(path) if format is None else format)
     name = "of data frames" if row is None else row.name
     of_texts = row is None or row.holds == "text"
-    listed = words_for([path], vocabulary, encoding)
+    listed = listed_words(vocabulary, encoding=encoding, files=[path])
     tokenizing = {
         "tokenizer": tokenizer,
         "token_pattern": token_pattern,

@@ -21,17 +21,18 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, kind_of
-from discreet.corpus.files import open_source, read_lines
+from discreet.corpus.files import read_lines
 from discreet.corpus.languages import is_run_of_one_class
-from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
+from discreet.errors import CorpusError, DiscreetError, PrivacyError
 
 #: A path of a file with one word a line, or the words themselves.
 WordList = str | os.PathLike[str] | Iterable[str]
-_GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
+#: Of gensim's ``save_as_text``: number, word, number of documents.
+_GENSIM_LINE = re.compile(r"[0-9]+\t[^\t]+\t[0-9]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: A run of tokens has no more (``ngram_range``).
 _MOST_BLANKS = 19
@@ -311,9 +312,8 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
         named = check_words(vocabulary, "vocabulary: word")
         if words is not None and named != words:
             raise CorpusError(
-                "X carries words of its own, and the vocabulary has others, or in another order: leave ",
-                Proposal("vocabulary"),
-                " out, or pass the bare matrix.",
+                "X carries words of its own, and the vocabulary has others, or in another order: leave `vocabulary=` "
+                "out, or pass the bare matrix."
             )
         words, origin = named, UNKNOWN.after(origin.choices) if words is None else origin
     cut = dict(carried(X, "cut") or {})
@@ -325,6 +325,18 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
     )
 
 
+#: Where words come from that nobody can say are public, and what to do.
+_NOT_PUBLIC = {
+    "numbered": "the words are said to be public, but the counts have none; give `vocabulary=`, or leave "
+    "`words_are_public=True` out.",
+    "chosen": "these words were chosen from the texts, so they are not public; leave `words_are_public=True` out: what "
+    "the choice cost stands in their ledger.",
+    "from text": "these words were counted from the texts themselves, so they are not public: a word of one document "
+    "is among them. Count the texts with the public list, `vocabulary=`, or leave `words_are_public=True` out: then "
+    "some of the words are chosen privately.",
+}
+
+
 def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
     """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be.
 
@@ -332,30 +344,8 @@ def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
     given (``listed``) may hold the same words, and is the caller's to vouch for. The choices that the columns went
     through stay with them, whatever is said of their names.
     """
-    leave_it_out = (Proposal("words_are_public", True), " out")
-    if origin.kind == "numbered":
-        raise PrivacyError(
-            "the words are said to be public, but the counts have none; give ",
-            Proposal("vocabulary"),
-            ", or leave ",
-            *leave_it_out,
-            ".",
-        )
-    if origin.kind == "chosen" and not listed:
-        raise PrivacyError(
-            "these words were chosen from the texts, so they are not public; leave ",
-            *leave_it_out,
-            ": what the choice cost stands in their ledger.",
-        )
-    if origin.kind == "from text" and not listed:
-        raise PrivacyError(
-            "these words were counted from the texts themselves, so they are not public: a word of one document is "
-            "among them. Count the texts with the public list, ",
-            Proposal("vocabulary"),
-            ", or leave ",
-            *leave_it_out,
-            ": then some of the words are chosen privately.",
-        )
+    if origin.kind == "numbered" or (origin.kind in _NOT_PUBLIC and not listed):
+        raise PrivacyError(_NOT_PUBLIC[origin.kind])
 
 
 def choices_of(X: Any) -> tuple[ColumnChoice, ...]:
@@ -369,40 +359,31 @@ def refuse_chosen_columns(X: Any) -> None:
     if choices_of(X):
         raise PrivacyError(
             "the columns of these counts were chosen from the texts, at a cost that cannot be told here: count the "
-            "texts themselves with a public ",
-            Proposal("vocabulary"),
-            ".",
+            "texts themselves with a public `vocabulary=`."
         )
 
 
 def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) -> list[DiscreetError]:
     """Say where words come without anybody's word for them, and both ways to mend it."""
-    if origin.kind not in ("from text", "unknown"):
+    if origin.kind == "from text":
+        what = "the words of this corpus were read from the private texts themselves, so they would leak"
+        say = "give the list, `vocabulary=`, and say `words_are_public=True`"
+    elif origin.kind == "unknown":
+        what = "nobody says where these words come from, and words made from private texts would leak"
+        say = "say `words_are_public=True`"
+    else:
         return []
-    what = (
-        "the words of this corpus were read from the private texts themselves, so they would leak"
-        if origin.kind == "from text"
-        else "nobody says where these words come from, and words made from private texts would leak"
+    from_text = (
+        "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or people, "
+        "this model single words, and one ledger cannot hold both. Take PrivateLDA for them."
     )
     if choice_can_be_booked:
         from_text = (
             "If they come from the texts, let some be chosen privately, on the same ledger: "
             "PrivateCountVectorizer(epsilon=...).fit_transform(texts or corpus)."
         )
-    else:
-        from_text = (
-            "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or people, "
-            "this model single words, and one ledger cannot hold both. Take PrivateLDA for them."
-        )
-    return [
-        PrivacyError(
-            f"{what}. If they are public, a list that was not made from these texts, ",
-            *(("give the list, ", Proposal("vocabulary"), ", and ") if origin.kind == "from text" else ()),
-            "say ",
-            Proposal("words_are_public", True),
-            f". {from_text}",
-        )
-    ]
+    public = "If they are public, a list that was not made from these texts,"
+    return [PrivacyError(f"{what}. {public} {say}. {from_text}")]
 
 
 def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[DiscreetError]:
@@ -465,58 +446,19 @@ def _digest(words: Sequence[str]) -> str:
     return sha256(json.dumps(list(words)).encode()).hexdigest()
 
 
-def listed_words(vocabulary: WordList | None, words_are_public: bool) -> tuple[str, ...] | None:
-    """Return the words to count, or None for all of them, which are not public; looked at before a text is read."""
+def listed_words(
+    vocabulary: WordList | None,
+    words_are_public: bool = False,
+    *,
+    encoding: str = "utf-8",
+    files: Iterable[Any] = (),
+) -> tuple[str, ...] | None:
+    """Return the words to count, None for all of them, which are not public; looked at before a text is read.
+
+    ``files`` hold the documents, which are no list of words.
+    """
     if words_are_public:
         refuse_public(FROM_TEXT, listed=vocabulary is not None)
-    return None if vocabulary is None else load_vocabulary(vocabulary)
-
-
-# ---- lists of words
-
-
-def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, ...]:
-    """Return a list of words as a tuple, in its order.
-
-    Parameters
-    ----------
-    source : path, iterable of str, or dictionary
-        A text file with one word a line (compressed too), or the words. A ``str`` is a path. Or what numbers words: a
-        gensim ``Dictionary``, the file of its ``save_as_text``, a ``vocabulary_`` of scikit-learn.
-    encoding : str, default "utf-8"
-        Encoding of the file.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    CorpusError
-        Where the file cannot be read, or a word is empty, repeated, a whole text or holds a line break; names
-        the lines.
-    """
-    if isinstance(source, str | os.PathLike):
-        _refuse_pickle(source)
-        words = [line.rstrip("\r\n") for line in read_lines(source, encoding)]
-        while (
-            words and not words[-1]
-        ):  # blank lines at the end are harmless; elsewhere they shift the columns
-            words.pop()
-        if not words:
-            raise CorpusError(f"{os.fspath(source)} is empty: expected a vocabulary, one word a line.")
-        numbered = _gensim_lines(words)
-        if numbered is not None:
-            return _by_number(numbered, os.fspath(source))
-        return check_words(words, f"{os.fspath(source)}: line", first=1)
-    known: Any = getattr(source, "token2id", source)
-    if isinstance(known, Mapping):
-        return _by_number(known.items(), "vocabulary")
-    return check_words(source, "vocabulary: position", first=0)
-
-
-def words_for(files: Iterable[Any], vocabulary: WordList | None, encoding: str) -> tuple[str, ...] | None:
-    """Return the words that documents are counted by, None where none are listed; the documents are no such list."""
     if isinstance(vocabulary, str | os.PathLike) and any(_one_file(file, vocabulary) for file in files):
         raise CorpusError(
             "the vocabulary is the file of the documents itself, and every line of a vocabulary is published; name a "
@@ -532,37 +474,56 @@ def _one_file(one: Any, other: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _refuse_pickle(path: str | os.PathLike[str]) -> None:
-    with open_source(path) as file:
-        pickled = file.raw.read(1) == b"\x80"
-    if pickled:
-        raise CorpusError(
-            f"{os.fspath(path)} is a pickle, which could run anything and is not opened; write the words one a line, "
-            "or gensim's dictionary with save_as_text."
-        )
+# ---- lists of words
 
 
-def _gensim_lines(lines: list[str]) -> list[tuple[int, Any]] | None:
-    """Return the numbers and words of gensim's ``save_as_text``; None for another file.
+def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, ...]:
+    """Return a list of words as a tuple, in its order.
 
-    Its lines are: number, word and number of documents, with tabs between; before them the number of all documents.
+    Parameters
+    ----------
+    source : path, iterable of str, or dictionary
+        A text file with one word a line (compressed too), or the words. A ``str`` is a path. Or what numbers words: a
+        gensim ``Dictionary``, a ``vocabulary_`` of scikit-learn.
+    encoding : str, default "utf-8"
+        Encoding of the file.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    CorpusError
+        Where the file cannot be read, or a word is empty, repeated, a whole text or holds a line break; names
+        the lines.
     """
-    rest = lines[1:] if lines[0].isdecimal() and len(lines) > 1 else lines
-    found = [_GENSIM_LINE.fullmatch(line) for line in rest]
-    if not all(found):
-        return None
-    return [(int(match[1]), match[2]) for match in found if match is not None]
+    if isinstance(source, str | os.PathLike):
+        name = os.fspath(source)
+        words = [line.rstrip("\r\n") for line in read_lines(source, encoding)]
+        while words and not words[-1]:  # harmless at the end; elsewhere blank lines shift the columns
+            words.pop()
+        if not words:
+            raise CorpusError(f"{name} is empty: expected a vocabulary, one word a line.")
+        if len(words) > 1 and all(map(_GENSIM_LINE.fullmatch, words[1:])):
+            raise CorpusError(
+                f"{name} is a dictionary of gensim: give what gensim.corpora.Dictionary.load_from_text(path) returns."
+            )
+        return check_words(words, f"{name}: line", first=1)
+    known: Any = getattr(source, "token2id", source)
+    if isinstance(known, Mapping):
+        return _by_number(known)
+    return check_words(source, "vocabulary: position", first=0)
 
 
-def _by_number(pairs: Iterable[tuple[Any, Any]], name: str) -> tuple[str, ...]:
-    """Return words in the order of their numbers, whichever of the two comes first in a pair."""
-    turned = [pair if isinstance(pair[0], SupportsIndex) else pair[::-1] for pair in pairs]
-    words = {int(number): word for number, word in turned if isinstance(number, SupportsIndex)}
-    if len(words) != len(turned) or set(words) != set(range(len(turned))):
+def _by_number(numbers: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return words in the order of their numbers."""
+    words = {number: word for word, number in numbers.items()}
+    if len(words) != len(numbers) or set(words) != set(range(len(numbers))):
         raise CorpusError(
-            f"{name}: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
+            "vocabulary: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
         )
-    return check_words((words[number] for number in range(len(words))), f"{name}: position")
+    return check_words((words[number] for number in range(len(words))), "vocabulary: position")
 
 
 def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         _refuse_twin(target, origin)
         if known:
             writers.append((side_file(target, "origin"), lambda file: _write_lines(origin, file)))
-    writers.append((target, lambda file: row.function("write")(corpus, file, target)))
+    writers.append((target, lambda file: row.function("write")(corpus, file)))
     _write_all(writers)
     files = [file for file, _ in writers]
     if (

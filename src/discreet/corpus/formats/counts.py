@@ -6,7 +6,6 @@ one is named by its number.
 
 import json
 import os
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -27,9 +26,10 @@ from discreet.corpus.files import (
     unless_damaged,
 )
 from discreet.corpus.formats.table import Counted
+from discreet.corpus.shards.shard_file import labels_bytes, labels_of
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.vocabulary import UNKNOWN, WordOrigin, check_words
-from discreet.errors import CorpusError, Proposal
+from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
+from discreet.errors import CorpusError
 
 _LARGEST = 2**31 - 1
 _BLOCK_LINES = 1 << 17
@@ -83,30 +83,24 @@ def read_mtx(path: PathLike, callback: Callback | None) -> Counted:
         return _read_triples(source, how, name, callback)
 
 
-def write_uci(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+def write_uci(corpus: Corpus, file: IO[bytes]) -> None:
     """Write the three header lines, then a line for each count."""
-    del target
     _write_triples(corpus, file, f"{corpus.n_documents}\n{corpus.n_words}\n{corpus.counts.nnz}\n")
 
 
-def write_mtx(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+def write_mtx(corpus: Corpus, file: IO[bytes]) -> None:
     """Write coordinate, general, and call the whole numbers real, without which gensim does not read them."""
-    del target
     sizes = f"{corpus.n_documents} {corpus.n_words} {corpus.counts.nnz}\n"
     _write_triples(corpus, file, f"%%MatrixMarket matrix coordinate real general\n{sizes}")
 
 
 def _write_triples(corpus: Corpus, file: IO[bytes], head: str) -> None:
     file.write(head.encode())
-    for row, pairs in enumerate(_pairs(corpus), 1):
-        file.write("".join(f"{row} {word + 1} {count}\n" for word, count in pairs).encode())
-
-
-def _pairs(corpus: Corpus) -> Iterator[Iterator[tuple[int, int]]]:
-    """Yield the words and counts of each document."""
     counts = corpus.counts
-    for start, end in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
-        yield zip(counts.indices[start:end].tolist(), counts.data[start:end].tolist(), strict=True)
+    for row in range(corpus.n_documents):
+        held = slice(*counts.indptr[row : row + 2])
+        pairs = zip(counts.indices[held].tolist(), counts.data[held].tolist(), strict=True)
+        file.write("".join(f"{row + 1} {word + 1} {count}\n" for word, count in pairs).encode())
 
 
 def _uci_header(raw: IO[bytes], number: int, name: str) -> int:
@@ -116,9 +110,7 @@ def _uci_header(raw: IO[bytes], number: int, name: str) -> int:
     if not line.strip().isdigit():
         raise CorpusError(
             f"{name}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]} "
-            "and nothing else, as in a UCI bag-of-words file; for another format give ",
-            Proposal("format"),
-            ".",
+            "and nothing else, as in a UCI bag-of-words file; for another format give `format=`."
         )
     return int(line)
 
@@ -129,9 +121,7 @@ def _mtx_banner(raw: IO[bytes], name: str) -> str:
         raise CorpusError(f"{name} is empty: expected a Matrix Market file.")
     words = [word.decode("ascii", "replace") for word in line.lower().split()[:5]]
     if words[:1] != ["%%matrixmarket"]:
-        raise CorpusError(
-            f"{name}, line 1: expected %%MatrixMarket; for another format give ", Proposal("format"), "."
-        )
+        raise CorpusError(f"{name}, line 1: expected %%MatrixMarket; for another format give `format=`.")
     field = words[3] if len(words) == 5 else ""
     if words[1:] != ["matrix", "coordinate", field, "general"] or field not in _MTX_FIELDS:
         raise CorpusError(
@@ -143,16 +133,13 @@ def _mtx_banner(raw: IO[bytes], name: str) -> str:
 
 def _mtx_sizes(raw: IO[bytes], name: str) -> tuple[list[int], int]:
     """Return rows, columns and entries, and the number of their line."""
-    number = 1
-    for line in raw:
-        number += 1
-        if line.startswith(b"%") or line.isspace():
-            continue
-        parts = line.split()
-        if len(parts) == 3 and all(part.isdigit() and len(part) <= 18 for part in parts):
-            return [int(part) for part in parts], number
-        break
-    raise CorpusError(f"{name}, line {number}: expected three numbers: rows, columns and entries.")
+    number, line = 1, b"%"
+    while line.startswith(b"%") or line.isspace():
+        number, line = number + 1, raw.readline()
+    sizes = line.split()
+    if len(sizes) != 3 or not all(size.isdigit() and len(size) <= 18 for size in sizes):
+        raise CorpusError(f"{name}, line {number}: expected three numbers: rows, columns and entries.")
+    return [int(size) for size in sizes], number
 
 
 def _read_triples(source: Source, how: _Lines, name: str, callback: Callback | None) -> Counted:
@@ -172,9 +159,10 @@ def _read_triples(source: Source, how: _Lines, name: str, callback: Callback | N
         ]
         triples = _triples([text for _, text in lines], how)
         if triples is None:
-            problems.advise(rule)
-            for number in _broken(lines, how):
-                problems.add(f"line {number}", fault)
+            problems.advice = rule
+            for number, text in lines:
+                if _triples([text], how) is None:
+                    problems.add(f"line {number}", fault)
         else:
             for part, values in zip(held, triples.T, strict=True):
                 part.append(values)
@@ -217,18 +205,6 @@ def _triples(lines: list[bytes], how: _Lines) -> NDArray[np.int64] | None:
     return triples if (low >= (1, 1, how.least)).all() and (high <= most).all() else None
 
 
-def _broken(lines: list[tuple[int, bytes]], how: _Lines) -> Iterator[int]:
-    """Yield the numbers of the lines that are not what they should be, by looking at halves of them."""
-    if _triples([text for _, text in lines], how) is not None:
-        return
-    if len(lines) == 1:
-        yield lines[0][0]
-        return
-    middle = len(lines) // 2
-    yield from _broken(lines[:middle], how)
-    yield from _broken(lines[middle:], how)
-
-
 # ---- matrices of scipy, and shards
 
 
@@ -248,20 +224,18 @@ def read_npz(path: PathLike, callback: Callback | None) -> Counted:
     # Opened here: numpy leaves it open where the archive is damaged.
     with unless_damaged(damaged), Path(path).open("rb") as raw:
         with np.load(raw, allow_pickle=False) as file:
-            words = _json_list(file[_VOCABULARY]) if _VOCABULARY in file else None
-            labels = _json_list(file[_LABELS]) if _LABELS in file else None
-            persons = file.get(_PERSONS)
+            words = list[str](_json_of(file[_VOCABULARY])) if _VOCABULARY in file else None
             origin = UNKNOWN
             if _ORIGIN in file and words is not None:
-                words = check_words(words, "word")
-                origin = WordOrigin.from_json(json.loads(file[_ORIGIN].tobytes()), words)
+                origin = WordOrigin.from_json(_json_of(file[_ORIGIN]), words)
+            labels = labels_of(file[_LABELS]) if _LABELS in file else None
+            persons = file.get(_PERSONS)
         raw.seek(0)
         return Counted(sp.load_npz(raw), words, persons, labels, origin)
 
 
-def write_npz(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+def write_npz(corpus: Corpus, file: IO[bytes]) -> None:
     """Write everything that a corpus is."""
-    del target
     counts = corpus.counts
     arrays: dict[str, Any] = {
         "indices": counts.indices,
@@ -275,7 +249,7 @@ def write_npz(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None
     if corpus.persons is not None:
         arrays[_PERSONS] = corpus.persons
     if corpus.labels is not None:
-        arrays[_LABELS] = _json(corpus.labels.tolist())
+        arrays[_LABELS] = labels_bytes(corpus.labels)
     np.savez_compressed(file, **arrays)
 
 
@@ -289,17 +263,12 @@ def read_shards(path: PathLike, callback: Callback | None) -> Counted:
     """
     del callback
     corpus = ShardedCorpus(Path(path)).to_corpus()
-    return Counted(
-        corpus.counts, corpus.vocabulary, corpus.persons, corpus.labels, corpus.word_origin, corpus.cut
-    )
-
-
-def _json_list(member: Any) -> list[Any]:
-    value = json.loads(member.tobytes())
-    if not isinstance(value, list):
-        raise TypeError
-    return list[Any](value)
+    return Counted(*(getattr(corpus, name) for name in Counted._fields))
 
 
 def _json(value: Any) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)
+
+
+def _json_of(member: NDArray[np.uint8]) -> Any:
+    return json.loads(member.tobytes())

@@ -19,13 +19,19 @@ from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.vocabulary import FROM_TEXT
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError
 
 _TELL_EVERY = 1000
 _SINK_EVERY = 1 << 21
 #: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
 _LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
+#: What leaves out what was found lacking: text, persons, or both.
+_LEFT_OUT = {
+    frozenset({"text"}): "; `skip_empty=True` leaves out documents without text",
+    frozenset({"person"}): "; name them, or `skip_empty=True` leaves out rows without a person",
+    frozenset({"text", "person"}): "; `skip_empty=True` leaves out rows without text or person",
+}
 
 
 class Record(NamedTuple):
@@ -43,6 +49,11 @@ class Fields(NamedTuple):
     text: str
     person: str | None
     label: str | None
+
+    @property
+    def wanted(self) -> list[str]:
+        """Each name once."""
+        return list(dict.fromkeys(field for field in self if field is not None))
 
 
 class Sink(Protocol):
@@ -99,23 +110,24 @@ def gather(
     Corpus
         Empty where there is a sink, which then has the documents.
     """
-    sink, keys = reading.sink, list[str]()
-    documents = _Documents(reading)
-    fields = reading.fields
+    sink, fields = reading.sink, reading.fields
     if fields.person == fields.text:  # each text would be a person, and nobody's texts protected together
-        raise ParameterError(
-            Parameter("person"),
-            " and ",
-            Parameter("text"),
-            f" are one field, {shown(fields.text)}: name two.",
-        )
-    number_of_person: dict[str, int] = {}
-    persons = array("q")
-    rows = array("q")
-    labels: list[int | str] = []
-    label_seen: dict[str, str] = {}
+        raise ParameterError(f"`person` and `text` are one field, {shown(fields.text)}: name two.")
+    counted = None if sink is None else sink.counter
+    counter = counted or TextCounter(reading.tokenizer, reading.vocabulary)
+    persons, labels, rows = list[Any](), list[int | str](), array("q")
+    number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
-    lacking = dict[str, None]()
+    lacking = set[str]()
+
+    def put_away(sink: Sink) -> None:
+        said = (
+            None if fields.label is None else list(map(str, labels))
+        )  # nobody knows yet whether all are numbers
+        sink.put(counter, None if fields.person is None else persons, said)
+        persons.clear()
+        labels.clear()
+
     for record in records:
         n_records += 1
         nobody = fields.person is not None and is_missing_person(record.person)
@@ -124,146 +136,89 @@ def gather(
             continue
         if reading.skip_empty:
             rows.append(n_records - 1)
-        fault = documents.add(record.text, only_check=bool(problems.found))
-        if fault is not None:
-            problems.add(place(record.where), fault)
-            if _is_missing(record.text):
-                lacking["text"] = None
-                _advise(problems, lacking)
+        faults = [_count(record.text, counter, reading, only_check=bool(problems.found))]
+        if faults[0] is not None and _is_missing(record.text):
+            lacking.add("text")
         if fields.person is not None:
             person = person_key(record.person)
             if person is None:
-                problems.add(
-                    place(record.where),
-                    f"field {fields.person!r} must name the person, found {why_nobody(record.person)}",
-                )
-                lacking["person"] = None
-                _advise(problems, lacking)
-            elif sink is not None:
-                keys.append(person)
+                lacking.add("person")
+                why = why_nobody(record.person)
+                faults.append(f"field {fields.person!r} must name the person, found {why}")
             else:
-                persons.append(number_of_person.setdefault(person, len(number_of_person)))
+                number = (
+                    number_of_person.setdefault(person, len(number_of_person)) if sink is None else person
+                )
+                persons.append(number)
         if fields.label is not None:
-            label = record.label
+            label: Any = "" if _is_missing(record.label) else record.label
             if isinstance(label, str):
                 labels.append(label_seen.setdefault(label, label))
             elif isinstance(label, int):
                 labels.append(int(label))
-            elif _is_missing(label):
-                labels.append("")
             else:
-                problems.add(
-                    place(record.where),
-                    f"field {fields.label!r} must be str or int, or missing, found {_kind(label)}",
-                )
+                kind = _kind(label)
+                faults.append(f"field {fields.label!r} must be str or int, or missing, found {kind}")
+        problems.advice = _LEFT_OUT.get(frozenset(lacking), "")
+        for fault in filter(None, faults):
+            problems.add(place(record.where), fault)
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
-        if sink is not None and documents.counter.n_entries > _SINK_EVERY and not problems.found:
-            sink.put(documents.counter, keys if fields.person is not None else None, _written(labels, fields))
-            keys.clear()
-            labels.clear()
+        if sink is not None and counter.n_entries > _SINK_EVERY and not problems.found:
+            put_away(sink)
     problems.check()
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
     if progress is not None:
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
-    documents.counter.check()
+    counter.check()
     if sink is not None:
-        sink.put(documents.counter, keys if fields.person is not None else None, _written(labels, fields))
+        put_away(sink)
         return Corpus(np.zeros((0, 0)), ())
-    counts, words = documents.counter.finish()
+    counts, words = counter.finish()
     if not words:
         raise CorpusError(
-            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at ",
-            Parameter("token_pattern"),
-            ".",
+            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at "
+            "`token_pattern`."
         )
-    if any(isinstance(label, str) for label in labels):
+    if label_seen:
         labels = [str(label) for label in labels]
-    corpus = Corpus(
-        counts,
-        words,
-        np.frombuffer(persons, np.int64) if fields.person is not None else None,
-        labels if fields.label is not None else None,
-    )
+    whose = None if fields.person is None else np.array(persons, np.int64)
+    corpus = Corpus(counts, words, whose, None if fields.label is None else labels)
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
     return corpus.read_as(
         n_skipped=n_skipped,
         rows=np.frombuffer(rows, np.int64) if n_skipped else None,
         cut=reading.tokenizer.settings(),
-        fields=problems.fields,
-        notes=problems.notes,
-        texts_digest=documents.counter.texts_digest,
+        fields=tuple(problems.fields),
+        notes=tuple(problems.notes),
+        texts_digest=counter.texts_digest,
     )
 
 
-def _advise(problems: Problems, lacking: Iterable[str]) -> None:
-    """Say what leaves out what was found lacking: text, persons, or both."""
-    skip, found = Proposal("skip_empty", True), set(lacking)
-    if found == {"text"}:
-        problems.advise("; ", skip, " leaves out documents without text")
-    elif found == {"person"}:
-        problems.advise("; name them, or ", skip, " leaves out rows without a person")
-    else:
-        problems.advise("; ", skip, " leaves out rows without text or person")
-
-
-def _written(labels: list[int | str], fields: Fields) -> list[str] | None:
-    """Return labels as texts: of a stream nobody knows yet whether all are numbers."""
-    return None if fields.label is None else [str(label) for label in labels]
-
-
-class _Documents:
-    """Counts documents that are texts, or lists of tokens; all of a file are of one kind."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._made: TextCounter | None = None if reading.sink is None else reading.sink.counter
-        #: Missing texts before the first one that is there, which are empty documents of its kind.
-        self._n_before = 0
-
-    @property
-    def counter(self) -> TextCounter:
-        return self._made or self._make(split_already=False)
-
-    def _make(self, *, split_already: bool) -> TextCounter:
-        reading = self._reading
-        self._made = made = TextCounter(reading.tokenizer, reading.vocabulary, split_already=split_already)
-        for _ in range(self._n_before):
-            made.add_tokens([])
-        return made
-
-    def add(self, document: Any, *, only_check: bool) -> str | None:
-        """Count a document, or say what is wrong; after the first mistake in a file the rest is only checked."""
-        if self._reading.keep_empty and _is_missing(document):
-            if self._made is None:
-                self._n_before += 1
-            else:
-                self._made.add_tokens([])
-            return None
-        field, listed = self._reading.fields.text, _is_list(document)
-        if not listed and not isinstance(document, str):
-            return f"field {field!r} must be text, found {_kind(document)}"
-        tokens = check_tokens(document) if listed else None
-        if isinstance(tokens, str):
-            return f"field {field!r}: {tokens}"
-        if self._made is None:
-            words = self._reading.tokenizer
-            if listed and words.is_of_texts:
-                return f"field {field!r} holds tokens: leave out tokenizer=, token_pattern= and lowercase="
-            self._make(split_already=listed)
-            assert self._made is not None
-        if listed != self._made.split_already:
-            kinds = ("text", "a list of tokens")
-            return f"field {field!r} holds {kinds[listed]}, but {kinds[not listed]} before"
-        if only_check:
-            return None
-        if tokens is None:
-            self._made.add(document)
-        else:
-            self._made.add_tokens(tokens)
+def _count(document: Any, counter: TextCounter, reading: Reading, *, only_check: bool) -> str | None:
+    """Count a document, a text or a list of tokens, or say what is wrong; all of a file are of one kind."""
+    if reading.keep_empty and _is_missing(document):
+        counter.add_tokens([])
         return None
+    field, listed = reading.fields.text, _is_list(document)
+    if not listed and not isinstance(document, str):
+        return f"field {field!r} must be text, found {_kind(document)}"
+    tokens = check_tokens(document) if listed else []
+    if isinstance(tokens, str):
+        return f"field {field!r}: {tokens}"
+    if listed and counter.listed is None and reading.tokenizer.is_of_texts:
+        return f"field {field!r} holds tokens: leave out tokenizer=, token_pattern= and lowercase="
+    if counter.listed not in (None, listed):
+        kinds = ("text", "a list of tokens")
+        return f"field {field!r} holds {kinds[listed]}, but {kinds[not listed]} before"
+    counter.listed = listed
+    if listed and not only_check:  # after the first mistake in a file the rest is only checked
+        counter.add_tokens(tokens)
+    elif not only_check:
+        counter.add(document)
+    return None
 
 
 def _is_list(document: Any) -> bool:
@@ -296,14 +251,13 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
     """Note which fields a file has, and check that those wanted are there; the error says which fields exist."""
     names, file = list(found), f"{problems.name}{place}"
     problems.fields = names
-    option = {"text": reading.fields.text, "person": reading.fields.person, "label": reading.fields.label}
-    absent = [
-        Proposal(name, field) for name, field in option.items() if field is not None and field not in names
-    ]
+    option = {name: field for name, field in reading.fields._asdict().items() if field is not None}
+    absent = [f"`{name}={quoted(field)}`" for name, field in option.items() if field not in names]
     if absent:
-        listed = [part for field in absent for part in (", ", field)][1:]
-        raise CorpusError(f"{file} has no field for ", *listed, f"; its fields are {show_fields(names)}.")
-    twice = sorted({field for field in option.values() if field is not None and names.count(field) > 1})
+        raise CorpusError(
+            f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}."
+        )
+    twice = sorted({field for field in option.values() if names.count(field) > 1})
     if twice:
         raise CorpusError(
             f"{file} has more than one column named {', '.join(map(repr, twice))}; rename them."

@@ -6,7 +6,7 @@ in the module that the row names, these functions:
 * ``read_NAME(path, reading) -> Corpus`` of text: ``reading`` (:class:`~discreet.corpus.formats.records.Reading`)
   names the fields and says how words are made. ``path`` is a file, compressed too but where the row says ``packed``.
 * ``read_NAME(path, callback) -> Counted`` of counts, of shape (n_documents, n_words).
-* ``write_NAME(corpus, file, target)``, where it can be written: an open file, and the name that it will have.
+* ``write_NAME(corpus, file)``, where it can be written, to an open file.
 
 All raise :class:`~discreet.errors.CorpusError`, which names the lines, rows or files that are broken and shows nothing
 of what stands in them; a library that is not installed is named, too.
@@ -25,7 +25,7 @@ from discreet._base.arrays import Csr
 from discreet._base.validate import is_folder, is_there, path_shown, shown
 from discreet.corpus.files import archive_member, is_standard_input, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
-from discreet.errors import CorpusError, Proposal
+from discreet.errors import CorpusError
 
 
 class Counted(NamedTuple):
@@ -78,9 +78,8 @@ class Format(NamedTuple):
 
     def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
         """Whether a file of this name, without ``.gz`` and the like, is of this format by its ending or beginning."""
-        if endings is None:
-            return False
-        return file.endswith(endings) or (self.begins is not None and file.startswith(self.begins))
+        begins = self.begins is not None and file.startswith(self.begins)
+        return endings is not None and (begins or file.endswith(endings))
 
 
 _ROWS = (
@@ -160,15 +159,12 @@ def find_format(path: str | os.PathLike[str]) -> str:
     file = Path(path)
     if is_folder(file):
         return "shards" if (file / MANIFEST).is_file() else "txt"
-    found = _format_of_name(file.name)
-    if found is not None:
+    if (found := _format_of_name(file.name)) is not None:
         return found
     _refuse_converted(Path(without_packing(file.name)).suffix)
     if is_standard_input(file):
         raise CorpusError(
-            "standard input has no name that says what it is; give ",
-            Proposal("format"),
-            f", one of {listed()}.",
+            f"standard input has no name that says what it is; give `format=`, one of {listed()}."
         )
     if not is_there(file):
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
@@ -178,9 +174,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
         if found is not None:
             return found
     raise CorpusError(
-        f"{os.fspath(path)}: its name does not say what it is; give ",
-        Proposal("format"),
-        f", one of {listed()}.",
+        f"{os.fspath(path)}: its name does not say what it is; give `format=`, one of {listed()}."
     )
 
 
@@ -190,9 +184,7 @@ def find_writable_format(target: Path) -> str:
         if row.names(target.name.lower().removesuffix(".gz"), row.written_as):
             return row.name
     raise CorpusError(
-        f"{target}: its name does not say a format; give ",
-        Proposal("format"),
-        f", one of {listed(WRITABLE_FORMATS)}.",
+        f"{target}: its name does not say a format; give `format=`, one of {listed(WRITABLE_FORMATS)}."
     )
 
 

@@ -32,7 +32,7 @@ from discreet.corpus.formats.records import (
     records_of_rows,
     show_fields,
 )
-from discreet.errors import CorpusError, Proposal
+from discreet.errors import CorpusError
 
 _ROWS = 4096
 #: Rows of a sheet among which the one that names the columns is looked for.
@@ -68,13 +68,9 @@ def read_frames(source: Any, reading: Reading) -> Corpus:
             "expected a frame with a column of texts, found one column alone: pass the frame and text=, or "
             "Corpus.from_texts(column)."
         )
-    wanted, sources = _wanted(reading), [source] if is_frame(source) else source
+    wanted, sources = reading.fields.wanted, [source] if is_frame(source) else source
     pieces = (piece for one in sources for piece in _pieces(one, wanted))
     return _of_frames(pieces, reading, Problems("the frame (its rows counted from 1)"))
-
-
-def _wanted(reading: Reading) -> list[str]:
-    return list(dict.fromkeys(field for field in reading.fields if field is not None))
 
 
 def _pieces(source: Any, wanted: list[str]) -> Iterator[Any]:
@@ -97,7 +93,7 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
     """Count the documents of one frame after another."""
     import narwhals as nw
 
-    wanted, done = _wanted(reading), [0]
+    wanted, done = reading.fields.wanted, [0]
 
     def records() -> Iterator[Record]:
         for native in frames:
@@ -145,17 +141,15 @@ def read_parquet(path: PathLike, reading: Reading) -> Corpus:
     refuse_emptiness_of(path, "a Parquet file")
     problems = Problems(os.fspath(path))
     not_one = CorpusError(
-        f"{problems.name} is not a Parquet file or is damaged; for another format give ",
-        Proposal("format"),
-        ".",
+        f"{problems.name} is not a Parquet file or is damaged; for another format give `format=`."
     )
     with unless_damaged(not_one, _pyarrow().ArrowException):
         file: Any = parquet.ParquetFile(path)
         names, n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
     choose_fields(reading, names, problems)
-    batches = file.iter_batches(batch_size=_ROWS, columns=_wanted(reading))
+    batches = file.iter_batches(batch_size=_ROWS, columns=reading.fields.wanted)
     corpus = _of_frames(_sound(batches, problems.name), reading, problems, n_rows)
-    return corpus.read_as(fields=names) if reading.sink is None else corpus
+    return corpus.read_as(fields=tuple(names)) if reading.sink is None else corpus
 
 
 def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
@@ -192,7 +186,7 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         raise CorpusError(
             f"{problems.name} has no sheet {shown(reading.sheet)}; its sheets are {show_fields(names)}."
         )
-    wanted, looked_at = set(_wanted(reading)), names if reading.sheet is None else [reading.sheet]
+    wanted, looked_at = set(reading.fields.wanted), names if reading.sheet is None else [reading.sheet]
     sheets = {name: _rows(book, name, wanted) for name in looked_at}
     fitting = [name for name, (_, header, _) in sheets.items() if wanted <= set(header)]
     if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
@@ -201,11 +195,8 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         )
         found = "No sheet has" if not fitting else "More than one sheet has"
         raise CorpusError(
-            f"{problems.name} has {len(names)} sheets: {listed}. {found} the columns asked for: name the sheet with ",
-            Proposal("sheet"),
-            " and the columns with ",
-            Proposal("text"),
-            ".",
+            f"{problems.name} has {len(names)} sheets: {listed}. {found} the columns asked for: name the sheet with "
+            "`sheet=` and the columns with `text=`."
         )
     sheet = fitting[0] if fitting else next(iter(sheets))
     at, header, rows = sheets[sheet]
@@ -229,9 +220,7 @@ def _workbook(path: PathLike, name: str) -> Any:
             "sheet as .csv."
         ) from None
     broken = CorpusError(
-        f"{name} is not a spreadsheet, is encrypted or damaged; save it as .xlsx or .csv, or give ",
-        Proposal("format"),
-        ".",
+        f"{name} is not a spreadsheet, is encrypted or damaged; save it as .xlsx or .csv, or give `format=`."
     )
     with unless_damaged(broken, calamine.CalamineError), Path(path).open("rb") as raw:
         return calamine.CalamineWorkbook.from_filelike(raw)

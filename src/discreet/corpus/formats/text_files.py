@@ -26,7 +26,6 @@ from discreet.corpus.files import (
 )
 from discreet.corpus.formats.records import (
     Reading,
-    choose_fields,
     gather,
     is_field_name,
     records_of_objects,
@@ -111,19 +110,21 @@ def _parse(content: str) -> tuple[Any, str | None]:
 
 def read_csv(path: PathLike, reading: Reading) -> Corpus:
     """Read CSV with a header line; where no delimiter is said, the header shows it."""
-    problems = Problems(os.fspath(path))
+    problems, usual = Problems(os.fspath(path)), _separator(path, reading.delimiter)
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
-        delimiter, wanted = _separator(path, reading.delimiter), [field for field in reading.fields if field]
-        start, said = _lines_of_header(file), delimiter
-        if reading.delimiter is None:
-            delimiter = _delimiter_of(start, wanted, said)
-            if delimiter != said:
-                problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
-        elif not _names_of(start, said) and (other := _delimiter_of(start, wanted, said)) != said:
-            raise _separated_by(other, problems.name)
-        header, rows = _table(chain(start, file), problems, delimiter)
-        _refuse_other_delimiter(header, wanted, delimiter, problems.name)
-        records = records_of_rows(header, rows, reading, problems)
+        start, wanted = _lines_of_header(file), reading.fields.wanted
+        delimiter = _delimiter_of(start, wanted, usual)
+        if delimiter != usual and reading.delimiter is not None:
+            absent = [field for field in wanted if field not in _names_of(start, delimiter)]
+            raise _separated_by(delimiter, problems.name, absent)
+        if delimiter != usual:
+            problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
+        rows = _csv_rows(_csv_reader(chain(start, file), delimiter), problems)
+        header = next(rows, None)
+        if header is None:
+            problems.check()
+            raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
+        records = records_of_rows(header[1], rows, reading, problems)
         # An empty cell is how CSV says that nothing is there.
         records = (record._replace(text=record.text or None) for record in records)
         return gather(records, reading, problems, progress=source.progress)
@@ -144,15 +145,11 @@ def _lines_of_header(file: IO[str]) -> list[str]:
     """Return the lines of a file up to the end of its header, blank ones before it included."""
     lines: list[str] = []
     while len(lines) < _LONGEST_HEADER:
-        line = file.readline()
-        lines.append(line)
-        if not line or ("".join(lines).strip() and sum(map(_quotes, lines)) % 2 == 0):
+        lines.append(file.readline())
+        header = "".join(lines)
+        if not lines[-1] or (header.strip() and header.count('"') % 2 == 0):
             break
     return lines
-
-
-def _quotes(line: str) -> int:
-    return line.count('"')
 
 
 def _delimiter_of(lines: list[str], wanted: list[str], usual: str) -> str:
@@ -173,45 +170,24 @@ def _delimiter_of(lines: list[str], wanted: list[str], usual: str) -> str:
 
 def _names_of(lines: list[str], delimiter: str) -> list[str]:
     """Return the names in a header; none where it is broken under this delimiter."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     try:
-        return next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), [])
+        return next(filter(None, _csv_reader(lines, delimiter)), [])
     except csv.Error:
         return []
 
 
-def _table(
-    file: Iterable[str], problems: Problems, delimiter: str
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
+def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-    rows = _csv_rows(csv.reader(file, delimiter=delimiter, strict=True), problems)
-    for _, header in rows:
-        return header, rows
-    problems.check()
-    raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
+    return csv.reader(lines, delimiter=delimiter, strict=True)
 
 
-def _refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, name: str) -> None:
+def _separated_by(delimiter: str, name: str, absent: Sequence[str]) -> CorpusError:
     """Name the delimiter of a file whose header was not taken apart: a semicolon in much of Europe."""
-    if all(field in header for field in wanted):
-        return
-    line = used.join(header)
-    for other in ";\t|,":
-        fields = line.split(other)
-        absent = [field for field in wanted if field not in fields]
-        # Where no name fits, one column that falls apart into names is as plain.
-        alone = len(header) == 1 and len(fields) > 1 and other in ";\t" and all(map(is_field_name, fields))
-        if other != used and (not absent or alone):
-            raise _separated_by(other, name, absent)
-
-
-def _separated_by(delimiter: str, name: str, absent: Sequence[str] = ()) -> CorpusError:
     kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
+    either = f" (no column is named {' or '.join(map(repr, absent))}, either)" if absent else ""
     return CorpusError(
-        f"{name}, line 1: its columns are separated by {kind.get(delimiter, repr(delimiter))}; give ",
-        Proposal("delimiter", delimiter),
-        f" (no column is named {' or '.join(map(repr, absent))}, either)." if absent else ".",
+        f"{name}, line 1: its columns are separated by {kind.get(delimiter, repr(delimiter))}; give "
+        f"`delimiter={delimiter!r}`{either}."
     )
 
 
@@ -273,7 +249,6 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
             f'{name} is a file; format="txt" reads a folder of .txt files (unpack an archive of them), '
             'format="lines" a document a line.'
         )
-    choose_fields(reading, _FOLDER_FIELDS, problems)
     names, ignored = _documents(
         file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()
     )
@@ -291,15 +266,12 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
         for number, file in enumerate(names):
             done[0] = number
             above = PurePosixPath(file).parent.as_posix()
-            text, parts = "", ()
             try:
                 text = read_text(folder / file, reading.encoding)
             except CorpusError as error:
                 if reading.encoding != "utf-8" or Proposal("encoding") not in error.args:
                     raise
-                parts = error.args
-            if parts:
-                raise CorpusError(*parts, _of_two_encodings(folder, names))
+                raise CorpusError(*error.args, _of_two_encodings(folder, names)) from None
             yield number, (text, file, "" if above == "." else above)
 
     place, n_files = names.__getitem__, len(names)

@@ -30,9 +30,9 @@ from discreet.corpus.vocabulary import (
     WordList,
     WordOrigin,
     choices_of,
+    listed_words,
     load_vocabulary,
     refuse_public,
-    words_for,
 )
 from discreet.errors import CorpusError, ParameterError
 
@@ -328,9 +328,7 @@ def read_into_shards(
         raise ParameterError(
             "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
         )
-    listed = words_for(files, vocabulary, encoding)
-    if words_are_public:
-        refuse_public(FROM_TEXT, listed=listed is not None)
+    listed = listed_words(vocabulary, words_are_public, encoding=encoding, files=files)
     cut = choose_tokenizer(
         tokenizer,
         token_pattern=token_pattern,
