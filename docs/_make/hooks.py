@@ -154,12 +154,16 @@ def typed(block: re.Match[str]) -> str:
     return f'class="{block[1]}{" typed" if found else ""}">{code}</div>'
 
 
+INLINE = re.compile(r"<code>[^<]*</code>")
+CELL = re.compile(r"<t([dh])[^>]*>[^<]*</t\1>")
 PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" ?/?>')
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let a tap on a picture show it alone: on a phone its words are too small to read."""
+    """Keep together what is one word, and let a tap on a picture show it alone: on a phone its words are too small."""
     html = TERMINAL.sub(typed, CONSOLE.sub(commands, html))
+    html = INLINE.sub(lambda code: OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
+    html = CELL.sub(lambda cell: re.sub(r"(?<=\d) %", "\u00a0%", cell[0]), html)
     html = html.replace(
         'class="language-pycon', 'data-search-exclude class="language-pycon'
     )  # words of examples
