@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
+from tests.marks import quick
 from tests.naive import audit as naive
 
 from discreet.audit import AuditReport, one_run, one_run_audit, one_run_bound
@@ -54,7 +55,7 @@ CURVES = {
 
 
 @pytest.mark.parametrize("curve", CURVES)
-@pytest.mark.parametrize(("guesses", "canaries"), [(4, 4), (7, 7), (6, 15), (10, 12)])
+@pytest.mark.parametrize(("guesses", "canaries"), quick([(4, 4), (7, 7), (6, 15), (10, 12)], (4, 4), (6, 15)))
 def test_the_recursion_finds_what_linear_programming_finds(curve, guesses, canaries):
     trade_off = CURVES[curve]
     for right in range(guesses // 2, guesses + 1):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from tests.marks import quick
 from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import make
 
@@ -27,7 +28,7 @@ def bytes_of(counts, persons, n_jobs=None, **changes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("owned", quick([False, True], True))
 def test_same_bytes_for_any_order_sharding_and_threads(kind, owned):
     persons = PERSONS if owned else None
     reference = bytes_of(COUNTS, persons, **KINDS[kind])

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.marks import quick
 from tests.naive import central as naive
 from tests.naive.central_checks import (
     corpora,
@@ -89,7 +90,7 @@ def naive_rounds(counts, persons, n_rounds=2, contribution=SCALED):
 
 
 @pytest.mark.parametrize("contribution", CONTRIBUTIONS)
-@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("owned", quick([False, True], True))
 def test_equal_to_the_naive_twin(owned, contribution):
     counts = random_counts(60, 20, 0)
     persons = np.random.default_rng(1).integers(0, 20, 60) if owned else None

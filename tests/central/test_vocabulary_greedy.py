@@ -125,7 +125,7 @@ def test_golden_thresholds():
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1.0, 3.0, 20.0, 300.0])
-@pytest.mark.parametrize("delta", [1e-5, 1e-10])
+@pytest.mark.parametrize("delta", quick([1e-5, 1e-10], 1e-10))
 @pytest.mark.parametrize("cap", [1, 9, 100])
 def test_a_unit_of_private_words_leaks_with_at_most_delta(epsilon, delta, cap):
     config = Greedy(epsilon, delta, cap)

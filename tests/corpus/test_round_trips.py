@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.marks import quick
 
 from discreet.corpus import Corpus, read_corpus, write_corpus
 from discreet.corpus.formats.table import WRITABLE_FORMATS
@@ -69,7 +70,7 @@ def assert_same(got, corpus, *, ranked=True):
         assert len(pairs) == got.n_units == corpus.n_units
 
 
-@pytest.mark.parametrize("zipped", ["", ".gz"])
+@pytest.mark.parametrize("zipped", quick(["", ".gz"], ""))
 @pytest.mark.parametrize("format_name", sorted(WRITABLE_FORMATS))
 @given(corpus=corpora())
 @settings(

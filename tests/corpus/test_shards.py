@@ -342,7 +342,7 @@ def lines(n=3000):
     ]
 
 
-@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("owned", quick([False, True], True))
 @pytest.mark.parametrize("vocabulary", [None, [f"word{i}" for i in range(70, 5, -1)]])
 def test_texts_are_streamed_into_the_shards_that_reading_and_writing_give(
     tmp_path, monkeypatch, owned, vocabulary

@@ -70,7 +70,7 @@ def test_losses_are_the_enumerated_ones(channel):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+@pytest.mark.parametrize("epsilon", quick([0.5, 8.0], 0.5))
 def test_an_added_word_may_take_the_place_of_a_kept_one(limit, epsilon):
     """Documents of every size up to twice the limit, each beside itself and one word more."""
     n_words = 2 * limit

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.marks import quick
 
 from discreet import Ledger
 from discreet.cli.display import console
@@ -268,7 +269,8 @@ def alike(n_groups, n_full, n, seed, shares=(0.05,) * 20, **how):
 
 
 @pytest.mark.parametrize(
-    ("n_groups", "n_full", "n"), [(20, 20, 600), (100, 4, 2000), (30, 1, 2700), (12, 2, 3000)]
+    ("n_groups", "n_full", "n"),
+    quick([(20, 20, 600), (100, 4, 2000), (30, 1, 2700), (12, 2, 3000)], (20, 20, 600), (12, 2, 3000)),
 )
 def test_groups_that_are_alike_stay_grey_whatever_their_sizes(n_groups, n_full, n):
     named = 0

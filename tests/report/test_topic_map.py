@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.marks import quick
 
 from discreet.report import svg as topic_map
 
@@ -52,7 +53,7 @@ def test_signs_do_not_depend_on_the_eigenvectors_signs(monkeypatch):
     np.testing.assert_array_equal(topic_map.scale(distance), before)
 
 
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 20, 100])
+@pytest.mark.parametrize("n_topics", quick([1, 2, 3, 20, 100], 1, 2, 3, 20))
 @pytest.mark.parametrize("alike", [False, True])
 def test_circles_lie_in_the_drawing_and_do_not_overlap(n_topics, alike):
     rows = np.repeat(topics(1), n_topics, axis=0) if alike else topics(n_topics)
