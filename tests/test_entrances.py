@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from tests.marks import quick
+from tests.test_house import ROOMS
 
 import discreet
 from discreet import Corpus, Ledger, PrivateLDA, TopicPrevalence
@@ -57,7 +58,7 @@ OF_WORDS = ("HybridGibbsLDA.fit",)
 def entrances():
     """Return everything public that takes something for each row, by name."""
     found = {}
-    for room in ("", *(f".{room}" for room in discreet._ROOMS)):
+    for room in ("", *(f".{room}" for room in ROOMS)):
         module = importlib.import_module(f"discreet{room}")
         for name in module.__all__:
             found |= of_rows(name, getattr(module, name))

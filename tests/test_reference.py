@@ -5,7 +5,7 @@ import inspect
 import re
 from pathlib import Path
 
-from discreet import _ROOMS as ROOMS
+from tests.test_house import ROOMS
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MODULES = ("discreet", *(f"discreet.{room}" for room in ROOMS))

@@ -19,6 +19,7 @@ from discreet.errors import (
 )
 
 if TYPE_CHECKING:
+    # Rooms are found as attributes, and not by ``from discreet import *``: people use names such as ``release``.
     from discreet import audit as audit
     from discreet import central as central
     from discreet import corpus as corpus
@@ -47,40 +48,6 @@ if TYPE_CHECKING:
     from discreet.privacy import Ledger
     from discreet.release import Release
     from discreet.report.comparison import compare
-
-_HOMES = {
-    "discreet._base.progress": ("show_progress",),
-    "discreet.central": (
-        "HybridGibbsLDA",
-        "PrivateCountVectorizer",
-        "PrivateFit",
-        "PrivateLDA",
-        "PrivateSVILDA",
-        "TopicPrevalence",
-        "fit_topics",
-    ),
-    "discreet.corpus": ("Corpus", "read_corpus"),
-    "discreet.federated": ("FederatedLDA",),
-    "discreet.lda": ("GibbsLDA", "VariationalLDA"),
-    "discreet.local": ("LocalLDA", "StreamingLocalLDA", "WholeDocumentLDA"),
-    "discreet.privacy": ("Ledger",),
-    "discreet.release": ("Release",),
-    "discreet.report.comparison": ("compare",),
-}
-#: Found as attributes, and not by ``from discreet import *``: ``release`` and ``report`` are names that people use.
-_ROOMS = (
-    "audit",
-    "central",
-    "corpus",
-    "engines",
-    "evaluate",
-    "federated",
-    "lda",
-    "local",
-    "privacy",
-    "release",
-    "report",
-)
 
 __all__ = [
     "BudgetExceeded",
@@ -113,5 +80,4 @@ __all__ = [
 ]
 
 
-_ROOM_HOMES = {f"discreet.{room}": (room, *_HOMES.get(f"discreet.{room}", ())) for room in _ROOMS}
-__getattr__, __dir__ = lazy_names("discreet", _HOMES | _ROOM_HOMES)
+__getattr__, __dir__ = lazy_names("discreet")

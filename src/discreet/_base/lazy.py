@@ -3,9 +3,11 @@
 Corpora in shards, for rooms that must not know those of shards and engines.
 """
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeGuard
 
 
@@ -22,26 +24,28 @@ def later(home: str, name: str) -> Callable[..., Any]:
     return call
 
 
-def lazy_names(
-    room: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for the package ``room``.
 
-    Parameters
-    ----------
-    room : str
-        Name of the package.
-    homes : mapping of str to tuple of str
-        The public names that each module holds; its own (``events``) stands for the module.
+    Its public names, and where each is at home, are what the package imports ``if TYPE_CHECKING``: they are read from
+    its source, so that type checkers and the interpreter have one table.
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    source = Path(str(sys.modules[room].__file__)).read_text(encoding="utf-8")
+    imports = [line for block in ast.parse(source).body if isinstance(block, ast.If) for line in block.body]
+    home_of = {
+        name.name: str(line.module)
+        for line in imports
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
 
     def load(name: str) -> Any:
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         module = import_module(home)
-        value = getattr(module, name, module) if home.endswith(f".{name}") else getattr(module, name)
+        is_module = home == room or not hasattr(module, name)
+        value = import_module(f"{home}.{name}") if is_module else getattr(module, name)
         setattr(sys.modules[room], name, value)
         return value
 

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from discreet.audit.shadows import draw_halves, train_statistics
     from discreet.lda._fold_in import query_statistic
 
-_HOMES = {
-    "discreet.audit.attack_report": ("AuditReport", "bootstrap_intervals", "roc_svg"),
-    "discreet.audit.canary_run": ("audit_shares", "audit_words", "one_run_audit"),
-    "discreet.audit.distinguishing": ("distinguish", "epsilon_lower_bound", "mu_lower_bound"),
-    "discreet.audit.likelihood_ratio": ("likelihood_ratio_scores", "lira", "relative_likelihood_scores"),
-    "discreet.audit.mixture_attacks": ("TopicAttack", "classifier_attack", "simple_attacks"),
-    "discreet.audit.one_run": ("one_run_bound",),
-    "discreet.audit.shadows": ("draw_halves", "train_statistics"),
-    "discreet.lda._fold_in": ("query_statistic",),
-}
 
 __all__ = [
     "AuditReport",
@@ -50,4 +40,4 @@ __all__ = [
     "train_statistics",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.audit", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.audit")

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
 
-_HOMES = {
-    "discreet.central._fit_topics": ("fit_topics",),
-    "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
-    "discreet.central.forecast": ("learnability",),
-    "discreet.central.prevalence.brought": ("bring_topics", "share_topics"),
-    "discreet.central.prevalence.estimator": ("TopicPrevalence",),
-    "discreet.central.prevalence.groups": ("periods",),
-    "discreet.central.private_fit": ("PrivateFit",),
-    "discreet.central.private_lda": ("PrivateLDA",),
-    "discreet.central.private_svi_lda": ("PrivateSVILDA",),
-    "discreet.central.vocabulary.vectorizer": ("PrivateCountVectorizer",),
-    "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
-}
 
 __all__ = [
     "HybridGibbsLDA",
@@ -49,4 +36,4 @@ __all__ = [
     "share_topics",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.central", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.central")

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from discreet.corpus.word_vectors import WordVectors, match_vectors
     from discreet.corpus.write import write_corpus
 
-_HOMES = {
-    "discreet.corpus.counting": ("check_counts",),
-    "discreet.corpus.corpus": ("Corpus",),
-    "discreet.corpus.read": ("read_corpus",),
-    "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
-    "discreet.corpus.shards.write": ("read_into_shards", "write_shards"),
-    "discreet.corpus.tokenizer": ("Tokenizer", "tokenizer_like"),
-    "discreet.corpus.vocabulary": ("load_vocabulary",),
-    "discreet.corpus.word_vectors": ("WordVectors", "match_vectors"),
-    "discreet.corpus.write": ("write_corpus",),
-}
 
 __all__ = [
     "Corpus",
@@ -46,4 +35,4 @@ __all__ = [
     "write_shards",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.corpus", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.corpus")

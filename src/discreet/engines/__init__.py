@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine, ProcessEngine
     from discreet.engines.state_store import StateStore
 
-_HOMES = {
-    "discreet.engines.state_store": ("StateStore",),
-    "discreet.engines.cluster": ("DaskEngine",),
-    "discreet.engines.engine": ("Engine", "ProcessEngine"),
-}
 
 __all__ = ["DaskEngine", "Engine", "ProcessEngine", "StateStore"]
 
-__getattr__, __dir__ = lazy_names("discreet.engines", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.engines")

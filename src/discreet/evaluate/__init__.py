@@ -28,25 +28,6 @@ if TYPE_CHECKING:
         topic_match,
     )
 
-_HOMES = {
-    "discreet.evaluate.choosing": ("choose_n_topics",),
-    "discreet.evaluate.held_out": (
-        "classification_report",
-        "completion_perplexity",
-        "public_topics",
-        "transductive_perplexity",
-        "unigram",
-    ),
-    "discreet.evaluate.topics": (
-        "coherence_npmi",
-        "coherence_umass",
-        "diversity",
-        "topic_coherences_npmi",
-        "topic_coherences_umass",
-        "topic_match",
-    ),
-}
-
 __all__ = [
     "choose_n_topics",
     "classification_report",
@@ -62,4 +43,4 @@ __all__ = [
     "unigram",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.evaluate", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.evaluate")

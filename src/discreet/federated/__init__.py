@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from discreet.federated.state import State, agreed_terms
     from discreet.federated.wire import load_state, save_state
 
-_HOMES = {
-    "discreet.federated.account": ("Account",),
-    "discreet.federated.federated_lda": ("FederatedLDA",),
-    "discreet.federated.rounds": ("client_update", "fit_state", "init_server", "server_step"),
-    "discreet.federated.state": ("State", "agreed_terms"),
-    "discreet.federated.wire": ("load_state", "save_state"),
-}
 
 __all__ = [
     "Account",
@@ -35,4 +28,4 @@ __all__ = [
     "server_step",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.federated", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.federated")

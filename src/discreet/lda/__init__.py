@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from discreet.lda.gibbs.estimator import GibbsLDA
     from discreet.lda.variational_lda import VariationalLDA
 
-_HOMES = {
-    "discreet.lda._fold_in": ("fold_in",),
-    "discreet.lda.gibbs.estimator": ("GibbsLDA",),
-    "discreet.lda.variational_lda": ("VariationalLDA",),
-}
 
 __all__ = [
     "GibbsLDA",
@@ -24,4 +19,4 @@ __all__ = [
     "fold_in",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.lda", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.lda")

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
 
-_HOMES = {
-    "discreet.lda.moments.estimates": ("learnable",),
-    "discreet.lda.moments.moments": ("Moments",),
-    "discreet.local.local_lda": ("LocalLDA",),
-    "discreet.local.memo": ("ReportMemo",),
-    "discreet.local.shuffling": ("amplify_by_shuffling", "shuffled_course"),
-    "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
-    "discreet.local.whole_document.codebook": ("CodebookChannel",),
-    "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
-    "discreet.local.whole_document.questions": ("PublishedQuestion", "read_codebook_reports"),
-    "discreet.local.wire": ("Report", "read_reports", "write_reports"),
-    "discreet.privacy.bit_channel": ("BitChannel",),
-}
 
 __all__ = [
     "BitChannel",
@@ -52,4 +39,4 @@ __all__ = [
     "write_reports",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.local", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.local")

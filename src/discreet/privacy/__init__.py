@@ -16,29 +16,13 @@ if TYPE_CHECKING:
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.ledger.ledger import Ledger
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, SharedGaussian
-    from discreet.privacy.noise import bernoulli
+    from discreet.privacy.noise.bernoulli import bernoulli
     from discreet.privacy.noise.gaussian import rounded_gaussian
     from discreet.privacy.noise.laplace import discrete_laplace
     from discreet.privacy.noise.stream import SecureStream
     from discreet.privacy.row_sums import sum_rows
     from discreet.privacy.units import Guarantee
 
-_HOMES = {
-    "discreet.privacy.accounting.planning": ("epsilon_for", "explain_budget", "noise_multiplier_for"),
-    "discreet.privacy.accounting.curves": ("gdp_epsilon", "gdp_mu"),
-    "discreet.privacy.accounting.events": ("events",),
-    "discreet.privacy.accounting.totals": ("composed_epsilon",),
-    "discreet.privacy.battery.battery": ("check_private_estimator",),
-    "discreet.privacy.bound": ("Bound", "BoundedSum"),
-    "discreet.privacy.ledger.ledger": ("Ledger",),
-    "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism", "SharedGaussian"),
-    "discreet.privacy.noise.bernoulli": ("bernoulli",),
-    "discreet.privacy.noise.gaussian": ("rounded_gaussian",),
-    "discreet.privacy.noise.laplace": ("discrete_laplace",),
-    "discreet.privacy.noise.stream": ("SecureStream",),
-    "discreet.privacy.row_sums": ("sum_rows",),
-    "discreet.privacy.units": ("Guarantee",),
-}
 
 __all__ = [
     "Bound",
@@ -63,4 +47,4 @@ __all__ = [
     "sum_rows",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.privacy", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.privacy")

@@ -7,12 +7,9 @@ from discreet._base.lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.report import export
 
-_HOMES = {
-    "discreet.report.export": ("export",),
-}
 
 __all__ = [
     "export",
 ]
 
-__getattr__, __dir__ = lazy_names("discreet.report", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.report")

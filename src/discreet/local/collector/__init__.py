@@ -11,11 +11,7 @@ if TYPE_CHECKING:
     from discreet.local.collector.app import make_app, run_server
     from discreet.local.collector.store import ReportStore
 
-_HOMES = {
-    "discreet.local.collector.app": ("make_app", "run_server"),
-    "discreet.local.collector.store": ("ReportStore",),
-}
 
 __all__ = ["ReportStore", "make_app", "run_server"]
 
-__getattr__, __dir__ = lazy_names("discreet.local.collector", _HOMES)
+__getattr__, __dir__ = lazy_names("discreet.local.collector")
