@@ -44,20 +44,20 @@ def test_months_that_each_pay_for_themselves_have_one_attack_figure():
 
 def test_the_figure_is_that_of_the_part_that_paid_most():
     ledger = Ledger(9.0, 1e-6)
-    ledger.reserve_part(events.gaussian(10.0), "a", division="month", touched=["1", "2"])
-    ledger.reserve_part(events.gaussian(5.0), "b", division="month", touched=["2"])
+    ledger.reserve(events.gaussian(10.0), "a", division="month", touched=["1", "2"])
+    ledger.reserve(events.gaussian(5.0), "b", division="month", touched=["2"])
     ledger.reserve(events.gaussian(8.0), "everybody")
     mu = math.sqrt(1 / 100 + 1 / 25 + 1 / 64)
     assert figure(attack_risk_of(ledger.guarantee(), ledger.entries)) == percent(
         best_true_positive_rate(mu, 0.01)
     )
     # A part that is touched for the first time has paid for everybody's bookings before, too.
-    ledger.reserve_part(events.gaussian(3.0), "late", division="month", touched=["4"])
+    ledger.reserve(events.gaussian(3.0), "late", division="month", touched=["4"])
     late = math.sqrt(1 / 64 + 1 / 9)
     assert figure(attack_risk_of(ledger.guarantee(), ledger.entries)) == percent(
         best_true_positive_rate(late, 0.01)
     )
-    ledger.reserve_part(events.laplace(0.1), "c", division="month", touched=["3"])
+    ledger.reserve(events.laplace(0.1), "c", division="month", touched=["3"])
     assert "whatever the noise" in attack_risk_of(ledger.guarantee(), ledger.entries)
     assert attack_risk_of(Ledger(1.0, 1e-6).guarantee(), ())
 

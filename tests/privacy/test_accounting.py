@@ -183,19 +183,6 @@ def test_pure_sum_wins_where_it_is_smallest():
     assert few.epsilon <= 0.75 * (1 + 1e-12)
 
 
-def test_zcdp_events():
-    cost = composed_epsilon([events.zcdp(0.1), events.bounded_range(0.8)], 1e-6)
-    rho = 0.1 + 0.8**2 / 8
-    assert cost.epsilon < rho + 2 * math.sqrt(rho * math.log(1e6))  # the textbook conversion
-    assert (
-        cost.epsilon > gdp_epsilon(math.sqrt(2 * rho), 1e-6) * 0.999
-    )  # a Gaussian of that rho is one example
-    with_laplace = composed_epsilon(
-        [events.zcdp(0.1), events.bounded_range(0.8), events.discrete_laplace(0.5, 4)], 1e-6
-    )
-    assert cost.epsilon < with_laplace.epsilon < math.inf
-
-
 def test_tiny_budgets_stay_small_and_quick():
     for epsilon in (1e-2, 1e-3):
         noise = noise_multiplier_for(epsilon, 1e-6, sampling_rate=0.01, n_rounds=100)
@@ -221,12 +208,10 @@ def test_refusals(call, match):
         call()
 
 
-def test_repetitions_repeat_failures_and_concentrated_losses():
+def test_repetitions_repeat_failures():
     failing = events.composed(events.with_delta(events.gaussian(20.0), 1e-7), 4)
     expected = composed_epsilon([events.composed(events.gaussian(20.0), 4)], 1e-6 - 4e-7).epsilon
     assert composed_epsilon([failing], 1e-6).epsilon == pytest.approx(expected, rel=1e-9)
-    five = composed_epsilon([events.composed(events.zcdp(0.02), 5)], 1e-6)
-    assert five == composed_epsilon([events.zcdp(0.1)], 1e-6)
 
 
 @pytest.mark.parametrize(

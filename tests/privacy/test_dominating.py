@@ -14,7 +14,7 @@ from tests.naive import losses as slow
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import dominating, events
-from discreet.privacy.accounting.curves import gdp_delta, gdp_delta_below, zcdp_delta
+from discreet.privacy.accounting.curves import gdp_delta, gdp_delta_below
 from discreet.privacy.accounting.dominating import Charge, charge, gaussian_of_pure
 from discreet.privacy.ledger.ledger import Ledger
 
@@ -87,7 +87,6 @@ def test_gaussians_and_failures_are_what_they_are():
     assert charge([both, events.gaussian(2.0)], FAILURE) == Charge(Fraction(7, 16), Fraction(1e-9))
     assert charge([], FAILURE) == Charge(Fraction(0), Fraction(0))
     assert charge([events.non_private()], FAILURE).precision is None
-    assert charge([events.zcdp(0.1)], Fraction(0)).precision is None
     sampled = events.poisson_sampled(0.1, events.gaussian(4.0))
     assert charge([sampled], Fraction(0)) == Charge(Fraction(1, 16), Fraction(0))
     assert charge([sampled], FAILURE, neighboring="replace_one") == Charge(Fraction(1, 16), Fraction(0))
@@ -165,21 +164,6 @@ def test_a_failure_probability_is_spent_where_it_helps():
     assert mu_of(charge([samples], FAILURE)) < mu_of(charge([samples], FAILURE / 1000))
 
 
-@pytest.mark.parametrize("rho", [1e-4, 0.01, 0.3])
-def test_zcdp_is_covered(rho):
-    # A Gaussian of mu^2 / 2 = rho is one mechanism of that rho; randomised response and Laplace noise are others.
-    found = charge([events.zcdp(rho)], FAILURE)
-    epsilon = np.linspace(0, 20 * math.sqrt(rho), 500)
-    assert np.all(naive.gaussian_delta(math.sqrt(2 * rho), epsilon) <= cover(found, epsilon))
-    pure = math.sqrt(2 * rho)  # a pure loss of e is e^2 / 2-zCDP
-    assert np.all(
-        two_outcomes(1 / (1 + math.exp(-pure)), 1 / (1 + math.exp(pure)), epsilon) <= cover(found, epsilon)
-    )
-    bound = zcdp_delta(rho, epsilon)
-    assert np.all(bound >= naive.gaussian_delta(math.sqrt(2 * rho), epsilon))
-    assert mu_of(found) < 2 * math.sqrt(2 * rho)
-
-
 def test_planted_mistakes_in_the_check_would_be_seen(monkeypatch):
     def seen(name):
         part, curve = CURVES[name]
@@ -209,8 +193,8 @@ def test_planted_mistakes_in_the_check_would_be_seen(monkeypatch):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "event",
-    [events.laplace(1e-8), events.poisson_sampled(1e-9, events.gaussian(5.0)), events.zcdp(1e-18)],
-    ids=["pure", "sample", "zcdp"],
+    [events.laplace(1e-8), events.poisson_sampled(1e-9, events.gaussian(5.0))],
+    ids=["pure", "sample"],
 )
 def test_what_the_failure_alone_covers_costs_next_to_no_noise(event):
     """The bisection for mu once went on to 0 / 0, for ever: the total variation is below the failure probability."""
@@ -231,7 +215,6 @@ def test_what_the_failure_alone_covers_costs_next_to_no_noise(event):
         events.bounded_range(1e300),
         events.poisson_sampled(1e-300, events.gaussian(1.0)),
         events.gaussian(1e308),
-        events.zcdp(1e300),
     ],
     ids=repr,
 )

@@ -18,7 +18,6 @@ ALL = [
     events.gaussian(1.5),
     events.laplace(0.5),
     events.discrete_laplace(0.5, 16384),
-    events.zcdp(0.25),
     events.bounded_range(1.0),
     events.non_private(),
     events.with_delta(events.gaussian(2.0), 1e-7),

@@ -102,7 +102,7 @@ MENUS = {
     "samples, removed": ([sampled(0.05, 1.5, 10, remove=True), noise(0.1), coins(0.2, 1, 3e-8)], 1.5),
     "samples, added": ([sampled(0.05, 1.5, 10, remove=False), noise(0.1), coins(0.2, 1, 3e-8)], 1.5),
 }
-START = Budget(1.0, DELTA, "add_or_remove_one", None)
+START = Budget(1.0, DELTA, "document", "add_or_remove_one", "", None)
 
 
 #: As in the attack above: all that is left as noise, or all that is left of delta.
@@ -217,7 +217,7 @@ def test_the_first_booking_loses_nothing_whatever_it_is():
         events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7),
         events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20),
         events.composed(events.discrete_laplace(0.003, 1), 10_000),
-        events.zcdp(0.01),
+        events.bounded_range(0.3),
     ):
         alone = composed_epsilon([event], DELTA)
         ledger = Ledger(alone.epsilon, DELTA)

@@ -160,5 +160,5 @@ def test_a_plan_and_disjoint_parts_carry_the_unit_and_relation_too():
     for reservation in ledger.plan([(event, "one"), (event, "two")]):
         with pytest.raises(PrivacyError, match="protects each person"):
             release(reservation)
-    january = months.reserve_part(event, "shares", division="month of the date", touched=["2024-01"])
+    january = months.reserve(event, "shares", division="month of the date", touched=["2024-01"])
     assert release(january).shape == (1,)

@@ -34,7 +34,7 @@ def test_what_is_spent_is_the_most_that_any_document_lost(bookings):
     for kind, touched in bookings:
         event = KINDS[kind]()
         if touched:
-            ledger.reserve_part(event, kind, touched=touched, **DIVISION)
+            ledger.reserve(event, kind, touched=touched, **DIVISION)
         else:
             ledger.reserve(event, kind)
         for part, slow in of_part.items():
@@ -50,13 +50,13 @@ def test_a_year_of_months_costs_as_one_month_and_the_next_release_of_all_is_adde
     month = events.gaussian(8.0)
     ledger.reserve(events.gaussian(8.0), "topics")
     for number in range(1, 13):
-        ledger.reserve_part(month, "shares", touched=[f"2024-{number:02d}"], **DIVISION)
+        ledger.reserve(month, "shares", touched=[f"2024-{number:02d}"], **DIVISION)
     both = Ledger(1.0, 1e-6)
     both.reserve(events.gaussian(8.0), "topics")
     both.reserve(month, "shares")
     assert ledger.spent().epsilon == pytest.approx(both.spent().epsilon, rel=1e-12)
     assert ledger.remaining() == both.remaining()
-    again = ledger.reserve_part(month, "shares", touched=["2024-05"], **DIVISION)  # a second time for May
+    again = ledger.reserve(month, "shares", touched=["2024-05"], **DIVISION)  # a second time for May
     both.reserve(month, "shares")
     assert ledger.spent().epsilon == pytest.approx(both.spent().epsilon, rel=1e-12)
     again.use(month, **UNIT)
@@ -67,15 +67,15 @@ def test_a_year_of_months_costs_as_one_month_and_the_next_release_of_all_is_adde
 def test_a_month_whose_budget_is_spent_is_refused_and_another_is_not():
     ledger = Ledger(1.0, 1e-6)
     event = events.gaussian(5.0)  # nearly all of the budget
-    ledger.reserve_part(event, "shares", touched=["2024-01", "2024-02"], **DIVISION)
+    ledger.reserve(event, "shares", touched=["2024-01", "2024-02"], **DIVISION)
     before = ledger.entries
     for touched in (["2024-02"], ["2024-02", "2024-03"]):
         with pytest.raises(BudgetExceeded, match="This was not booked"):
-            ledger.reserve_part(event, "shares", touched=touched, **DIVISION)
+            ledger.reserve(event, "shares", touched=touched, **DIVISION)
     with pytest.raises(BudgetExceeded):
         ledger.reserve(event, "topics")
     assert ledger.entries == before
-    ledger.reserve_part(event, "shares", touched=["2024-03"], **DIVISION)
+    ledger.reserve(event, "shares", touched=["2024-03"], **DIVISION)
     assert ledger.entries[-1].touched == ("2024-03",)
 
 
@@ -83,7 +83,7 @@ def test_a_month_whose_budget_is_spent_is_refused_and_another_is_not():
 def test_parts_of_a_person_or_of_replaced_documents_are_refused(relation):
     ledger = Ledger(1.0, 1e-6, **relation)
     with pytest.raises(PrivacyError, match="their costs add up"):
-        ledger.reserve_part(events.gaussian(9.0), "shares", touched=["2024-01"], **DIVISION)
+        ledger.reserve(events.gaussian(9.0), "shares", touched=["2024-01"], **DIVISION)
     assert not ledger.entries
 
 
@@ -98,9 +98,9 @@ def test_parts_of_a_person_or_of_replaced_documents_are_refused(relation):
 )
 def test_other_divisions_and_nameless_parts_are_refused(given, message):
     ledger = Ledger(1.0, 1e-6)
-    ledger.reserve_part(events.gaussian(9.0), "shares", touched=["2024-01"], **DIVISION)
+    ledger.reserve(events.gaussian(9.0), "shares", touched=["2024-01"], **DIVISION)
     with pytest.raises(PrivacyError, match=message):
-        ledger.reserve_part(events.gaussian(9.0), "shares", **given)
+        ledger.reserve(events.gaussian(9.0), "shares", **given)
     assert len(ledger.entries) == 1
 
 
@@ -108,11 +108,11 @@ def test_a_file_keeps_the_parts_for_the_next_month(tmp_path):
     path = tmp_path / "budget.json"
     for month in MONTHS:
         ledger = Ledger.open(path, 1.0, 1e-6)
-        ledger.reserve_part(events.gaussian(5.0), "shares", touched=[month], **DIVISION)
+        ledger.reserve(events.gaussian(5.0), "shares", touched=[month], **DIVISION)
     assert [entry.touched for entry in Ledger.open(path).entries] == [(month,) for month in MONTHS]
     assert Ledger.open(path).spent().epsilon < 1.0
     with pytest.raises(BudgetExceeded):
-        Ledger.open(path).reserve_part(events.gaussian(5.0), "shares", touched=[MONTHS[0]], **DIVISION)
+        Ledger.open(path).reserve(events.gaussian(5.0), "shares", touched=[MONTHS[0]], **DIVISION)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_file_with_a_broken_division_is_refused(change):
     from discreet.privacy.ledger import file as ledger_file
 
     ledger = Ledger(1.0, 1e-6)
-    ledger.reserve_part(events.gaussian(5.0), "shares", touched=["2024-01"], **DIVISION)
+    ledger.reserve(events.gaussian(5.0), "shares", touched=["2024-01"], **DIVISION)
     value = ledger.snapshot().to_json()
     value["entries"][0] |= change
     value.pop("checksum")

@@ -116,7 +116,6 @@ def test_failure_probabilities_need_one_that_was_booked():
         events.laplace(0.5),
         events.discrete_laplace(0.25, 16),
         events.discrete_laplace(0.5, 8),
-        events.zcdp(0.1),
         events.bounded_range(0.5),
         events.gaussian(1e6),
         events.poisson_sampled(0.01, events.gaussian(1e6)),

@@ -658,7 +658,7 @@ def sampled(rate, event):
         [sampled(1e-300, gaussian(1e-300))],
         [{"kind": "laplace", "noise_multiplier": 1e-300}],
         [{"kind": "discrete_laplace", "noise_parameter": 1e-3, "sensitivity": 10**15}],
-        [{"kind": "zcdp", "rho": 1e300}, {"kind": "bounded_range", "log_ratio": 1e300}],
+        [{"kind": "laplace", "noise_multiplier": 1e-300}, {"kind": "bounded_range", "log_ratio": 1e300}],
         [{"kind": "failure", "delta": 0.5}],
         [gaussian(math.nan)],
         [gaussian("1")],
@@ -740,7 +740,7 @@ def test_a_ledger_of_many_months_alike_is_read(folder):
     ledger = Ledger(math.inf, 1e-6)
     ledger.reserve(events.laplace(20.0), "topics")
     for number in range(200):
-        ledger.reserve_part(events.gaussian(40.0), "shares", division="month", touched=[str(number)])
+        ledger.reserve(events.gaussian(40.0), "shares", division="month", touched=[str(number)])
     file_format.check_ledger(ledger)  # one history for all of them
     file_format.check_ledger(_divided(events.laplace(20.0), 4, lambda bit: events.gaussian(40.0 + bit)))
 

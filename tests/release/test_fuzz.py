@@ -169,7 +169,6 @@ simple_events = st.one_of(
     st.fixed_dictionaries(
         {"kind": st.just("discrete_laplace"), "noise_parameter": numbers, "sensitivity": numbers}
     ),
-    st.fixed_dictionaries({"kind": st.just("zcdp"), "rho": numbers}),
     st.fixed_dictionaries({"kind": st.just("bounded_range"), "log_ratio": numbers}),
     st.fixed_dictionaries({"kind": st.just("failure"), "delta": rates}),
     st.just({"kind": "non_private"}),

@@ -322,7 +322,7 @@ class TopicPrevalence(PrivateEstimator):
         check_ledger(ledger, plan.event, touched)
         if self.division is None:
             return super()._reserve(ledger, plan)
-        return ledger.reserve_part(
+        return ledger.reserve(
             plan.event,
             self._entry(),
             division=f"{self.freq} of the {self.division}",

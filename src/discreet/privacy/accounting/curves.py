@@ -19,8 +19,8 @@ A mechanism with :math:`\rho`-zCDP has Rényi divergence at most :math:`\rho\alp
 .. math:: \epsilon = \min_{\alpha > 1} \; \rho\alpha + \ln\Bigl(1 - \frac1\alpha\Bigr)
    - \frac{\ln(\alpha\delta)}{\alpha - 1} .
 
-Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits. Solved for
-delta, :math:`\delta = \min_{\alpha > 1} e^{(\alpha - 1)(\rho\alpha - \epsilon)} (1 - 1/\alpha)^\alpha / (\alpha - 1)`.
+Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits. Pure losses,
+draws of bounded range and Gaussian noise all have a :math:`\rho`, and their sum bounds them together.
 
 Events, sorted into what each accountant needs, and Rényi accounting of them
 ============================================================================
@@ -210,25 +210,19 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, smallest)
 
 
-def zcdp_delta(rho: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return deltas that ``rho``-zCDP satisfies at many epsilons, rounded up and at most 1. ``rho`` is positive."""
-    excess = np.geomspace(1e-3, 1e6, 1501)[:, None]  # order - 1; every order is valid
-    order = 1 + excess
-    with np.errstate(over="ignore", invalid="ignore"):
-        log_delta = excess * (rho * order - epsilon) + order * np.log1p(-1 / order) - np.log(excess)
-        log_delta += 1e-14 * excess * (rho * order + np.abs(epsilon))
-    return np.minimum(1.0, np.exp(np.minimum(log_delta.min(0), 0.0)) * (1 + 1e-12))
-
-
 class Totals(NamedTuple):
     """Events, sorted into what each accountant needs. Sums are exact, so order cannot matter."""
 
     precision: Fraction  # of all Gaussians that everybody is in: sum of 1 / sigma^2
-    rho: float  # of zCDP events
     failure: Fraction  # sum of mechanisms' own failure probabilities
     pure: tuple[tuple[Any, int], ...]  # Laplace, discrete Laplace, bounded range; with their counts
     sampled: tuple[tuple[Any, int], ...]  # Poisson-sampled Gaussians with their counts
     private: bool
+
+    @property
+    def all_gaussian(self) -> bool:
+        """Whether there is nothing but Gaussian noise that everybody is in, and failures."""
+        return not (self.pure or self.sampled)
 
     @property
     def pure_epsilon(self) -> float:
@@ -247,7 +241,7 @@ class Totals(NamedTuple):
 
 
 #: No events at all.
-NOTHING = Totals(Fraction(0), 0.0, Fraction(0), (), (), private=True)
+NOTHING = Totals(Fraction(0), Fraction(0), (), (), private=True)
 
 
 def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -> Totals:
@@ -256,7 +250,7 @@ def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -
 
     from discreet.privacy.accounting.events import FailureDpEvent, leaves
 
-    precision, failure, rhos = Fraction(0), Fraction(0), [0.0]
+    precision, failure = Fraction(0), Fraction(0)
     pure: Counter[Any] = Counter()
     sampled: Counter[Any] = Counter()
     private = True
@@ -266,8 +260,6 @@ def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -
                 precision += count / Fraction(leaf.noise_multiplier) ** 2
             elif isinstance(leaf, FailureDpEvent):
                 failure += count * Fraction(leaf.delta)
-            elif isinstance(leaf, dp.ZCDpEvent):
-                rhos.append(leaf.rho * count)
             elif isinstance(leaf, dp.NonPrivateDpEvent):
                 private = False
             elif not isinstance(leaf, dp.PoissonSampledDpEvent):
@@ -276,7 +268,7 @@ def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -
                 sampled[leaf] += count
             else:
                 precision += count / Fraction(noise_of(leaf)) ** 2
-    return Totals(precision, math.fsum(rhos), failure, _ordered(pure), _ordered(sampled), private)
+    return Totals(precision, failure, _ordered(pure), _ordered(sampled), private)
 
 
 def _ordered(counts: Counter[Any]) -> tuple[tuple[Any, int], ...]:
@@ -320,7 +312,7 @@ def rdp_epsilon(totals: Totals, delta: float) -> float:
         return math.inf
     accountant = RdpAccountant(_orders(totals))
     # A pure loss is epsilon^2/2-zCDP, a draw of bounded range r is r^2/8-zCDP, and a Gaussian mu^2/2-zCDP.
-    rho = math.fsum([totals.rho, mu * mu / 2])
+    rho = mu * mu / 2
     for leaf, count in totals.pure:
         if isinstance(leaf, dp.LaplaceDpEvent):
             accountant.compose(leaf, count)

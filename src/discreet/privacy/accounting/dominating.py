@@ -32,9 +32,8 @@ Where a failure probability may be spent, a smaller mu is looked for on the whol
 composed). PLD gives an upper bound A of it, a convex function of :math:`x = e^\epsilon`. Between two points of a grid
 A lies below its chord; the covering curve B is convex, too, and lies above its tangents. A chord that is nowhere
 above one of the tangents at its two ends proves :math:`A \le B` between them, and both are straight, so only the ends
-are compared. Beyond the last point A is at most d. Where only an upper bound without that shape is known (zCDP), the
-value of A at one point is compared with that of B at the next: both fall. Every comparison is made with A rounded up
-and B rounded down, and mu is the larger end of a bisection.
+are compared. Beyond the last point A is at most d. Every comparison is made with
+A rounded up and B rounded down, and mu is the larger end of a bisection.
 
 References
 ----------
@@ -53,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv, ndtr, ndtri_exp
 
-from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon, sort_events, zcdp_delta
+from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon, sort_events
 from discreet.privacy.accounting.pld import GRID_ERROR, Grids, losses
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def charge(parts: Iterable["Event"], failure: Fraction, *, neighboring: str = "a
 @lru_cache(maxsize=512)
 def _charge(totals: Totals, failure: Fraction) -> Charge:
     exact = Charge(_exact_precision(totals), totals.failure)
-    if not totals.private or failure <= 0 or not (totals.pure or totals.sampled or totals.rho):
+    if not totals.private or failure <= 0 or totals.all_gaussian:
         return exact
     rest = totals._replace(failure=Fraction(0))
     most = math.nextafter(float(failure), 0.0)
@@ -127,7 +126,7 @@ def _charge(totals: Totals, failure: Fraction) -> Charge:
 
 
 def _exact_precision(totals: Totals) -> Fraction | None:
-    if totals.rho or not totals.private:
+    if not totals.private:
         return None
     total = totals.all_precision
     for leaf, count in totals.pure:
@@ -138,7 +137,7 @@ def _exact_precision(totals: Totals) -> Fraction | None:
 
 def _smallest_mu(totals: Totals, failure: float) -> float:
     """Return a mu that covers the events but for ``failure``; infinity where none is found."""
-    covered = _check_convex(totals, failure) or _check_falling(totals, failure)
+    covered = _check_convex(totals, failure)
     if covered is None:
         return math.inf
     low, high = 0.0, 1e-3
@@ -191,29 +190,3 @@ def _nowhere_above(above: Floats, below: Floats, slope: Floats, widths: Floats) 
     at_left = (above[:-1] <= below[:-1]) & (above[1:] <= below[:-1] - slope[:-1] * widths * _UP)
     at_right = (above[1:] <= below[1:]) & (above[:-1] <= below[1:] + slope[1:] * widths / _UP)
     return bool(np.all(at_left | at_right))
-
-
-def _check_falling(totals: Totals, failure: float) -> Callable[[float], bool] | None:
-    """Return the check of a mu against zCDP of the events: a bound that falls, and need not be convex."""
-    rho = math.fsum(
-        [
-            totals.rho,
-            float(totals.all_precision) / 2,
-            *(n * pure_epsilon(e) ** 2 / (8 if hasattr(e, "log_ratio") else 2) for e, n in totals.pure),
-        ]
-    )
-    rho *= _UP
-    last = rho + 2 * math.sqrt(
-        rho * math.log(1 / failure)
-    )  # Bun and Steinke: delta is below ``failure`` from here on
-    if not (0 < last < _FARTHEST):
-        return None
-    epsilon = np.linspace(0.0, last, _NODES)
-    above = zcdp_delta(rho, epsilon)
-    above = np.minimum(above, min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))) * _UP  # total variation
-
-    def covered(mu: float) -> bool:
-        below = failure + (1 - failure) * gdp_delta_below(mu, epsilon)
-        return bool(np.all(above[:-1] <= below[1:]) and above[-1] <= failure)
-
-    return covered

@@ -76,11 +76,6 @@ def pure(epsilon: float) -> Event:
     return non_private() if epsilon == math.inf else discrete_laplace(epsilon, 1)
 
 
-def zcdp(rho: float) -> Event:
-    """Anything that satisfies ``rho``-zero-concentrated differential privacy."""
-    return dp.ZCDpEvent(_positive(rho, "rho"))
-
-
 def bounded_range(log_ratio: float) -> Event:
     """One draw of range ``log_ratio`` (exponential mechanism, Gibbs draw).
 
@@ -130,16 +125,13 @@ def with_noise(event: Event, times: float) -> Event:
         return dp.SelfComposedDpEvent(with_noise(event.event, times), event.count)
     if isinstance(event, dp.PoissonSampledDpEvent):
         return dp.PoissonSampledDpEvent(event.sampling_probability, with_noise(event.event, times))
-    if isinstance(event, dp.GaussianDpEvent):
-        return dp.GaussianDpEvent(event.noise_multiplier * times)
-    if isinstance(event, dp.LaplaceDpEvent):
-        return dp.LaplaceDpEvent(event.noise_multiplier * times)
-    if isinstance(event, dp.DiscreteLaplaceDpEvent):
-        return dp.DiscreteLaplaceDpEvent(event.noise_parameter / times, event.sensitivity)
-    if isinstance(event, dp.ZCDpEvent):
-        return dp.ZCDpEvent(event.rho / times**2)
-    if isinstance(event, BoundedRangeDpEvent):
-        return BoundedRangeDpEvent(event.log_ratio / times)
+    for field, factor in (
+        ("noise_multiplier", times),
+        ("noise_parameter", 1 / times),
+        ("log_ratio", 1 / times),
+    ):
+        if hasattr(event, field):
+            return attrs.evolve(event, **{field: getattr(event, field) * factor})
     return event
 
 
@@ -192,7 +184,6 @@ _KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
     dp.GaussianDpEvent: ("gaussian", ("noise_multiplier",)),
     dp.LaplaceDpEvent: ("laplace", ("noise_multiplier",)),
     dp.DiscreteLaplaceDpEvent: ("discrete_laplace", ("noise_parameter", "sensitivity")),
-    dp.ZCDpEvent: ("zcdp", ("rho",)),
     BoundedRangeDpEvent: ("bounded_range", ("log_ratio",)),
     FailureDpEvent: ("failure", ("delta",)),
     dp.NonPrivateDpEvent: ("non_private", ()),
@@ -287,8 +278,6 @@ def _leaf_in_words(event: Event) -> str:
             "discrete Laplace noise" if event.sensitivity > 1 else "discrete Laplace or randomised response"
         )
         return f"{kind}, epsilon {event.noise_parameter * event.sensitivity:.4g}"
-    if isinstance(event, dp.ZCDpEvent):
-        return f"zCDP, rho {event.rho:.4g}"
     if isinstance(event, BoundedRangeDpEvent):
         return f"a draw of range {event.log_ratio:.4g}"
     if isinstance(event, FailureDpEvent):

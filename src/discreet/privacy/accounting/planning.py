@@ -207,7 +207,7 @@ class Noise(NamedTuple):
 def noise_of_events(events: Sequence[Event], neighboring: str = "add_or_remove_one") -> Noise | None:
     """Return what events amount to where all of them are Gaussian noise and failures; None where they are not."""
     totals = sort_events(events, neighboring)
-    if not totals.private or totals.pure or totals.sampled or totals.rho:
+    if not (totals.private and totals.all_gaussian):
         return None
     return Noise(root_up(totals.precision), float(totals.failure))
 

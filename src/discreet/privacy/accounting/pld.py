@@ -263,7 +263,7 @@ def losses(totals: Totals, delta: float) -> Losses | None:
     from dp_accounting import dp_event as dp
 
     mu = root_up(totals.precision)
-    if totals.rho > 0 or math.isinf(mu):
+    if math.isinf(mu):
         return None
     leaves = [(_curve_of(leaf), count) for leaf, count in (*totals.pure, *totals.sampled)]
     kinds = [_kind(leaf, count) for leaf, count in leaves]

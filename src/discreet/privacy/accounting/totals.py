@@ -5,7 +5,6 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 | Gaussian only | closed form (:mod:`discreet.privacy.accounting.curves`), exact |
 | pure losses only (Laplace, discrete Laplace, bounded range) | their sum; zCDP closed form; PLD |
 | Gaussian with those, Poisson samples | closed form plus pure sum; zCDP closed form; PLD |
-| zCDP with any of those | zCDP closed form, with the pure sum beside it or in it; Rényi accounting |
 
 Where PLD does not apply (a delta too small for its arithmetic) or its grid would not fit into memory, Rényi
 accounting is tried as well.
@@ -60,7 +59,6 @@ _ZCDP = "zero-concentrated accounting"
 _RDP = "Rényi accounting"
 _PLD = "privacy loss distributions"
 _SUM_RDP = "the sum of pure privacy losses and Rényi accounting"
-_HALVES = "zero-concentrated accounting of a part and the best of the rest, half of delta each"
 
 
 class Cost(NamedTuple):
@@ -126,8 +124,7 @@ def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
     if fits_calibrated(epsilon):
         return epsilon
     low, high = 0.0, gdp_mu(epsilon, delta)
-    exact = not (totals.pure or totals.sampled or totals.rho)
-    tolerance = 1e-13 if exact else 1e-3
+    tolerance = 1e-13 if totals.all_gaussian else 1e-3
     while high - low > tolerance * high:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(Fraction(middle) ** 2) else (low, middle)
@@ -160,7 +157,7 @@ def cost_on_grid(totals: Totals, delta: float, grid_error: float) -> Cost:
     if exactly_left < 0:
         return Cost(math.inf, delta, "no accountant: failure probabilities use up delta")
     left = max(0.0, math.nextafter(float(exactly_left), -1.0)) if totals.failure else delta
-    if not (totals.pure or totals.sampled or totals.rho):
+    if totals.all_gaussian:
         return Cost(gdp_epsilon(root_up(totals.precision), left), delta, _CLOSED_FORM)
     candidates = list(_candidates(totals, left, grid_error))
     epsilon, name = min(candidates)
@@ -170,28 +167,22 @@ def cost_on_grid(totals: Totals, delta: float, grid_error: float) -> Cost:
 def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tuple[float, str]]:
     """Yield what each accountant that applies proves, quick ones first."""
     pure, mu_of_all = totals.pure_epsilon, root_up(totals.all_precision)
-    if not (mu_of_all or totals.rho):
+    if not mu_of_all:
         yield pure, _PURE
         if len(totals.pure) == 1 and totals.pure[0][1] == 1:
             return
     # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top, or
     # turned into zCDP, which is close to the best for many small ones.
-    rho = math.fsum([totals.rho, mu_of_all * mu_of_all / 2])
-    rest = zcdp_epsilon(rho, left) if totals.rho else gdp_epsilon(mu_of_all, left)
-    yield pure + rest, _SUM if pure else _ZCDP if totals.rho else _ALL_IN
-    yield zcdp_epsilon(math.fsum([rho, _rho_of_pure(totals)]), left), _ZCDP
+    yield pure + gdp_epsilon(mu_of_all, left), _SUM if pure else _ALL_IN
+    yield zcdp_epsilon(math.fsum([mu_of_all * mu_of_all / 2, _rho_of_pure(totals)]), left), _ZCDP
     if left <= 0:
         return
     losses = pld_epsilon(totals, left, grid_error=grid_error)
     yield losses.epsilon, _PLD
-    if not losses.converged and (totals.sampled or totals.pure):
+    if not losses.converged:
         yield rdp_epsilon(totals, left), _RDP
         if pure and totals.sampled:
             yield pure + rdp_epsilon(totals._replace(pure=()), left), _SUM_RDP
-    if totals.rho and (pure or totals.sampled):
-        # No accountant is good at both kinds: each gets half of delta, and the two epsilons add up.
-        others = _candidates(totals._replace(rho=0.0), left / 2, grid_error)
-        yield min(others)[0] + zcdp_epsilon(totals.rho, left / 2), _HALVES
 
 
 def _rho_of_pure(totals: Totals) -> float:

@@ -45,45 +45,34 @@ _NONCE = re.compile("([0-9a-f]{32})?")
 
 
 class Fields(NamedTuple):
-    """What a checked ledger holds.
+    """What the JSON of a ledger holds.
 
     Attributes
     ----------
-    failure_share : float or None
+    budget : Budget
+        Not checked: making a ledger of it does that.
+    entries : tuple of Entry
     identity : str or None
         Of a ledger that can be booked on; None for a record.
     path : str or None
         The file that it is kept in.
-    entries : tuple of Entry
-    unit_name : str
-        "" where a unit has the name of its kind.
     """
 
-    epsilon: float
-    delta: float
-    privacy_unit: str
-    neighboring: str
-    failure_share: float | None
-    identity: str | None
-    path: str | None
+    budget: Budget
     entries: tuple[Entry, ...]
-    unit_name: str = ""
+    identity: str | None = None
+    path: str | None = None
 
 
 def seal(fields: Fields) -> dict[str, Any]:
     """Return a ledger's JSON values with the schema's name and a checksum."""
     from discreet.privacy.accounting import events
 
-    content: dict[str, Any] = {
-        "schema": SCHEMA,
-        "epsilon": "inf" if fields.epsilon == float("inf") else fields.epsilon,
-        "delta": fields.delta,
-        "privacy_unit": fields.privacy_unit,
-        "neighboring": fields.neighboring,
-    }
-    if fields.unit_name:
-        content["unit_name"] = fields.unit_name
-    content["failure_share"] = fields.failure_share
+    content: dict[str, Any] = {"schema": SCHEMA, **fields.budget._asdict()}
+    if fields.budget.epsilon == float("inf"):
+        content["epsilon"] = "inf"
+    if not fields.budget.unit_name:
+        del content["unit_name"]
     content["entries"] = [
         {"purpose": entry.purpose, "event": events.to_json(entry.event), "booking": entry.booking}
         | ({"division": entry.division, "touched": list(entry.touched)} if entry.touched else {})
@@ -118,22 +107,17 @@ def check(value: Any) -> Fields:
             "the ledger's checksum does not fit its content: it was damaged or edited; restore it from a copy."
         )
     try:
-        fields = Fields(
-            float("inf") if content["epsilon"] == "inf" else content["epsilon"],
-            content["delta"],
-            content["privacy_unit"],
-            content["neighboring"],
-            content["failure_share"],
-            content.get("id"),
-            content.get("path"),
-            tuple(_entry(each) for each in content["entries"]),
-            content.get("unit_name", ""),
-        )
+        terms: dict[str, Any] = {"unit_name": "", **content}
+        if terms["epsilon"] == "inf":
+            terms["epsilon"] = float("inf")
+        budget = Budget(*(terms[name] for name in Budget._fields))
+        entries = tuple(_entry(each) for each in content["entries"])
+        fields = Fields(budget, entries, content.get("id"), content.get("path"))
     except (KeyError, TypeError):
         raise PrivacyError("the ledger lacks a field; restore it from a copy.") from None
     if not isinstance(content["entries"], list) or any(
         isinstance(number, int) and abs(number) > _LARGEST_NUMBER
-        for number in (fields.epsilon, fields.delta, fields.failure_share)
+        for number in (budget.epsilon, budget.delta, budget.failure_share)
     ):
         raise PrivacyError("the ledger's numbers or entries are not valid; restore it from a copy.")
     texts = [text for entry in fields.entries for text in (entry.purpose, entry.division, *entry.touched)]

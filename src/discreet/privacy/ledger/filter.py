@@ -97,11 +97,13 @@ _UNCOVERED = "no accountant: failures beyond the share of delta that was set asi
 
 
 class Budget(NamedTuple):
-    """What a ledger was made with."""
+    """What a ledger was made with: the parameters of :class:`~discreet.privacy.ledger.ledger.Ledger`."""
 
     epsilon: float
     delta: float
+    privacy_unit: str
     neighboring: str
+    unit_name: str
     failure_share: float | None  # of delta, for bookings after the first; None: by rule
 
 
@@ -172,26 +174,19 @@ class Standing(NamedTuple):
 
     def _share(self, first: Totals) -> Fraction:
         """Return the part of delta that failures of later bookings may take."""
-        epsilon, delta, _, chosen = self.budget
+        delta, chosen = self.budget.delta, self.budget.failure_share
         if chosen is not None:
             return Fraction(chosen) * Fraction(delta)
-        if not (first.pure or first.sampled or first.rho or first.failure):
+        if first.all_gaussian and not first.failure:
             return Fraction(0)  # Gaussian noise needs none, and should lose none to it
         share = DEFAULT_SHARE * Fraction(delta)
         with_share = cost_of(first._replace(failure=first.failure + share), delta).epsilon
-        return share if within(float(self.pure) + with_share, epsilon) else Fraction(0)
+        return share if within(float(self.pure) + with_share, self.budget.epsilon) else Fraction(0)
 
 
 def _only_pure(totals: Totals, delta: float) -> bool:
     """Tell whether a booking is a pure loss that composing its own parts does not make much smaller."""
-    if (
-        not totals.pure
-        or totals.precision
-        or totals.sampled
-        or totals.rho
-        or totals.failure
-        or not totals.private
-    ):
+    if not totals.pure or totals.all_precision or totals.failure or not totals.private:
         return False
     return cost_of(totals, delta).epsilon >= _WORTH * totals.pure_epsilon
 
@@ -228,15 +223,13 @@ class Standings(NamedTuple):
         return max((standing.cost() for standing in self.distinct()), key=lambda cost: cost.epsilon)
 
 
-def check_division(
-    entries: Iterable[Entry], division: str, parts: tuple[str, ...], privacy_unit: str, neighboring: str
-) -> None:
+def check_division(entries: Iterable[Entry], division: str, parts: tuple[str, ...], budget: Budget) -> None:
     """Raise ``PrivacyError`` where parts are not known to be disjoint for each unit."""
-    if privacy_unit != "document" or neighboring != "add_or_remove_one":
+    if budget.privacy_unit != "document" or budget.neighboring != "add_or_remove_one":
         raise PrivacyError(
             f"disjoint parts cost as one for documents that are added or removed, but this ledger protects "
-            f"{privacy_unit} ({neighboring}), of which one may be in several parts: their costs add up: leave "
-            "`division=` out."
+            f"{budget.privacy_unit} ({budget.neighboring}), of which one may be in several parts: their costs add "
+            "up: leave `division=` out."
         )
     if not division or not parts or not all(parts) or len(set(parts)) != len(parts):
         raise PrivacyError("a division must have a name, and its parts distinct names, one or more.")

@@ -59,7 +59,6 @@ def _check_share(share: Any) -> float | None:
 
 #: As in every estimator.
 DEFAULT_DELTA = 1e-6
-_TERMS = ("epsilon", "delta", "privacy_unit", "neighboring", "failure_share", "unit_name")
 
 
 class Ledger(NeverCopied):
@@ -107,10 +106,14 @@ class Ledger(NeverCopied):
         unit_name: str | None = None,
     ) -> None:
         check_unit(privacy_unit, neighboring)
-        share = _check_share(failure_share)
-        self._budget = Budget(check_epsilon(epsilon), check_delta(delta), neighboring, share)
-        self._privacy_unit = privacy_unit
-        self._unit_name = check_unit_name(unit_name, privacy_unit)
+        self._budget = Budget(
+            check_epsilon(epsilon),
+            check_delta(delta),
+            privacy_unit,
+            neighboring,
+            check_unit_name(unit_name, privacy_unit),
+            _check_share(failure_share),
+        )
         self._storage = Storage(self._budget)
         self._closed = False
         self._rehearses = False
@@ -118,7 +121,7 @@ class Ledger(NeverCopied):
             # through links, so that all names of a file are one ledger
             self._storage.settle(Path(path).resolve(), self._storage.identity)
             assert self._storage.path is not None
-            if not ledger_file.create(self._storage.path, self._sealed((), self._storage.identity)):
+            if not ledger_file.create(self._storage.path, self._sealed(())):
                 raise PrivacyError(f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it.")
 
     @classmethod
@@ -162,7 +165,7 @@ class Ledger(NeverCopied):
             )
             new._storage.path = path
             # Where another process was quicker, nothing is written; go on with its ledger.
-            ledger_file.create(path, new._sealed((), new._storage.identity))
+            ledger_file.create(path, new._sealed(()))
         ledger = cls._from_fields(fields := ledger_file.check(ledger_file.read(path)))
         unit, relation = privacy_unit or ledger.privacy_unit, neighboring or ledger.neighboring
         if (ledger.privacy_unit, ledger.neighboring) != (unit, relation):
@@ -181,10 +184,15 @@ class Ledger(NeverCopied):
         *,
         at_epsilon: Callable[[float], "Event"] | None = None,
         once: str | None = None,
+        division: str = "",
+        touched: Sequence[str] = (),
     ) -> Reservation:
         """Book an event, before the sum that it pays for is made.
 
-        Whatever earlier releases showed may decide what is booked next, its kind too.
+        Whatever earlier releases showed may decide what is booked next, its kind too. An event may read some parts of
+        the corpus only, as months that are released one after another (``division``, ``touched``): each document pays
+        for its own part, and what is spent is the dearest part. Proof, and what is refused (people, replaced
+        documents, a second division): :mod:`discreet.privacy.ledger.filter`.
 
         Parameters
         ----------
@@ -197,6 +205,11 @@ class Ledger(NeverCopied):
         once : str, optional
             A part of ``purpose`` that no earlier booking may have: what must not be answered twice is then refused, in
             whichever process, before anything is booked.
+        division : str
+            The public rule that says which part a document is in, such as "month of the date received". You vouch that
+            it looks at nothing but the document, and that the answer stays the same.
+        touched : sequence of str
+            The parts that the event reads; no document of another part has any influence on it.
 
         Returns
         -------
@@ -208,7 +221,8 @@ class Ledger(NeverCopied):
             Where the budget does not cover it; where the ledger is closed, the event is of a kind or size that is not
             accounted for, or ``once`` stands in an earlier booking. Nothing is booked.
         """
-        return self._reserve(event, purpose, at_epsilon=at_epsilon, once=once)
+        booked = self._book([(event, purpose)], at_epsilon, once, division, tuple(touched))
+        return booked[0]
 
     def plan(
         self,
@@ -244,51 +258,9 @@ class Ledger(NeverCopied):
         PrivacyError
             As for :meth:`reserve`, or where there is no part.
         """
-        self._check_open()
         if not parts:
             raise PrivacyError("a plan needs at least one (event, purpose), but there is none.")
-        for _, purpose in (*parts, *then):
-            check_purpose(purpose)
-        reservations = [self._reservation(event, purpose) for event, purpose in parts]
-        for reservation, entry in zip(reservations, self._book(parts, at_epsilon, then=then), strict=True):
-            reservation.entry = entry
-        return reservations
-
-    def reserve_part(
-        self,
-        event: "Event",
-        purpose: str,
-        *,
-        division: str,
-        touched: Sequence[str],
-        at_epsilon: Callable[[float], "Event"] | None = None,
-    ) -> Reservation:
-        """Book an event that reads some parts of the corpus only: months that are released one after another.
-
-        Each document pays for its own part: what is spent is the dearest part. Proof, and what is refused (people,
-        replaced documents, a second division): :mod:`discreet.privacy.ledger.filter`.
-
-        Parameters
-        ----------
-        event, purpose, at_epsilon
-            As for :meth:`reserve`, whose errors are raised here, too.
-        division : str
-            The public rule that says which part a document is in, such as "month of the date received". You vouch that
-            it looks at nothing but the document, and that the answer stays the same.
-        touched : sequence of str
-            The parts that the event reads; no document of another part has any influence on it.
-        """
-        return self._reserve(event, purpose, at_epsilon=at_epsilon, division=division, touched=tuple(touched))
-
-    def _reserve(self, event: "Event", purpose: str, **how: Any) -> Reservation:
-        self._check_open()
-        check_purpose(purpose)
-        reservation = self._reservation(event, purpose)
-        (reservation.entry,) = self._book([(event, purpose)], **how)
-        return reservation
-
-    def _reservation(self, event: "Event", purpose: str) -> Reservation:
-        return Reservation(event, purpose, self.privacy_unit, self.neighboring, rehearsed=self._rehearses)
+        return self._book(parts, at_epsilon, then=then)
 
     def _book(
         self,
@@ -298,7 +270,14 @@ class Ledger(NeverCopied):
         division: str = "",
         touched: tuple[str, ...] = (),
         then: Sequence[tuple["Event", str]] = (),
-    ) -> tuple[Entry, ...]:
+    ) -> list[Reservation]:
+        self._check_open()
+        for _, purpose in (*parts, *then):
+            check_purpose(purpose)
+        reservations = [
+            Reservation(*part, self.privacy_unit, self.neighboring, rehearsed=self._rehearses)
+            for part in parts
+        ]
         storage = self._storage
         with storage.exclusively() as turn:
             self._refresh()
@@ -307,7 +286,7 @@ class Ledger(NeverCopied):
                     f"{once!r} is booked on this ledger already, and must be once; nothing was booked."
                 )
             if division or touched:
-                check_division(storage.entries, division, touched, self.privacy_unit, self.neighboring)
+                check_division(storage.entries, division, touched, self._budget)
             standings, booked = storage.standings(), [event for event, _ in parts]
             standing, total = dearest(standings.distinct(touched), booked)
             if then:
@@ -322,9 +301,11 @@ class Ledger(NeverCopied):
             entries = (*storage.entries, *new)
             if turn is not None:
                 storage.settle(turn.path, storage.identity)
-                turn.write(self._sealed(entries, storage.identity))
+                turn.write(self._sealed(entries))
             storage.entries = entries
-            return new
+        for reservation, entry in zip(reservations, new, strict=True):
+            reservation.entry = entry
+        return reservations
 
     def _check_open(self) -> None:
         if self._closed:
@@ -336,13 +317,13 @@ class Ledger(NeverCopied):
 
     def snapshot(self) -> "Ledger":
         """Return a closed copy, as a release carries it."""
-        copy = self._copy()
+        copy = self._from_fields(ledger_file.Fields(self._budget, self.entries))
         copy._closed = True
         return copy
 
     def rehearsal(self) -> "Ledger":
         """Return an open copy to try bookings on: its reservations release nothing, and this ledger stays as it is."""
-        copy = self._copy()
+        copy = self._from_fields(ledger_file.Fields(self._budget, self.entries))
         copy._rehearses = True
         return copy
 
@@ -371,21 +352,21 @@ class Ledger(NeverCopied):
     @property
     def privacy_unit(self) -> str:
         """Whose presence (or content) is hidden."""
-        return self._privacy_unit
+        return self._budget.privacy_unit
 
     @property
     def unit_name(self) -> str:
         """What one unit is called, or "" where it has the name of its kind."""
-        return self._unit_name
+        return self._budget.unit_name
 
     @property
     def called(self) -> str:
         """What one unit is called: "patient", or the kind of unit."""
-        return self._unit_name or self._privacy_unit
+        return self.unit_name or self.privacy_unit
 
     def check_called(self, unit_name: str | None) -> None:
         """Raise ``PrivacyError`` where a name is given, and units are called otherwise here."""
-        if check_unit_name(unit_name, self._privacy_unit) not in ("", self._unit_name):
+        if check_unit_name(unit_name, self.privacy_unit) not in ("", self.unit_name):
             raise PrivacyError(
                 f"`unit_name` is {unit_name!r}, but the ledger calls a unit {self.called!r}; leave it out, or make a "
                 "new ledger."
@@ -479,33 +460,17 @@ class Ledger(NeverCopied):
         """The same as :meth:`guarantee`, by the name that releases have for it; their ``guarantee`` is its words."""
         return self.guarantee()
 
-    def _terms(self) -> dict[str, Any]:
-        """Return what a new ledger of the same budget is made from."""
-        epsilon, delta, neighboring, share = self._budget
-        return {
-            "epsilon": epsilon,
-            "delta": delta,
-            "privacy_unit": self.privacy_unit,
-            "neighboring": neighboring,
-            "failure_share": share,
-            "unit_name": self.unit_name,
-        }
-
-    def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
-        path = None if identity is None or self.path is None else str(self.path)
-        return ledger_file.seal(
-            ledger_file.Fields(**self._terms(), identity=identity, path=path, entries=entries)
-        )
+    def _sealed(self, entries: tuple[Entry, ...]) -> dict[str, Any]:
+        """Return the content of the ledger's file."""
+        fields = ledger_file.Fields(self._budget, entries, self._storage.identity, str(self.path))
+        return ledger_file.seal(fields)
 
     def _refresh(self) -> None:
         storage = self._storage
         if storage.path is None or not storage.path.exists():
             return
         found = ledger_file.check(ledger_file.read(storage.path))
-        told = found._asdict()
-        if found.identity != storage.identity or any(
-            told[name] != mine for name, mine in self._terms().items()
-        ):
+        if (found.identity, found.budget) != (storage.identity, self._budget):
             raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
         entries = found.entries
         if not begins_with(entries, storage.entries):
@@ -517,8 +482,7 @@ class Ledger(NeverCopied):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ledger):
             return NotImplemented
-        mine, yours = ((s._terms(), s.entries) for s in (self, other))
-        return mine == yours
+        return (self._budget, self.entries) == (other._budget, other.entries)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
 
@@ -562,7 +526,7 @@ class Ledger(NeverCopied):
 
     def to_json(self) -> dict[str, object]:
         """Return a record of the ledger as JSON values, with a schema version and a checksum."""
-        return self._sealed(self.entries)
+        return ledger_file.seal(ledger_file.Fields(self._budget, self.entries))
 
     @classmethod
     def from_json(cls, value: object) -> "Ledger":
@@ -584,15 +548,9 @@ class Ledger(NeverCopied):
 
     @classmethod
     def _from_fields(cls, fields: ledger_file.Fields) -> "Ledger":
-        terms = fields._asdict()
-        ledger = cls(**{name: terms[name] for name in _TERMS})
+        ledger = cls(**fields.budget._asdict())
         ledger._storage.entries = fields.entries
         return ledger
-
-    def _copy(self) -> "Ledger":
-        copy = Ledger(**self._terms())
-        copy._storage.entries = self.entries
-        return copy
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
         if self.path is not None:
