@@ -2,7 +2,6 @@
 
 import html.parser
 import inspect
-import io
 import json
 import re
 import subprocess
@@ -17,7 +16,6 @@ import discreet
 from discreet import Corpus, Ledger, ParameterError, PrivateLDA, Release, fit_topics
 from discreet._base import progress
 from discreet._base.display import table_html
-from discreet._base.progress import bar
 from discreet.evaluate.choosing import TopicNumbers
 from discreet.privacy.accounting import events
 from discreet.release.numbers import NumbersRelease
@@ -196,15 +194,6 @@ def test_nothing_is_drawn_in_a_script_unless_it_is_asked_for(stderr, monkeypatch
         monkeypatch.setattr(progress, "_is_interactive", lambda value=interactive: value)
         discreet.show_progress(wanted)
         assert (progress._default.callback() is not None) == expected
-
-
-def test_a_terminal_gets_the_bar_of_rich(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    assert "\u2501" in bar(1, 2)
 
 
 def test_a_display_that_fails_ends_nothing(monkeypatch):

@@ -9,7 +9,8 @@ from discreet import HybridGibbsLDA, Ledger
 
 def test_neighbours_by_a_replaced_word_draw_alike():
     """What the battery cannot ask: one token's word is replaced."""
-    from discreet.privacy.battery.subject import planted_counts, recorded_draws
+    from discreet.privacy.battery.proof_checks import replayed
+    from discreet.privacy.battery.subject import planted_counts
 
     one = planted_counts(50).tolil()
     two = one.copy()
@@ -18,11 +19,11 @@ def test_neighbours_by_a_replaced_word_draw_alike():
     two[row, (column + 1) % 24] += 1
     sizes = []
     for X in (one, two):
-        with recorded_draws() as seen:
+        with replayed() as run:
             HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, publish_assignments=False, random_state=0).fit(
                 X.tocsr()
             )
-        sizes.append(list(seen))
+        sizes.append(run.draws)
     assert sizes[0] == sizes[1]
     assert len(sizes[0]) == 6
 

@@ -103,7 +103,6 @@ def test_numbers_that_are_no_noise_are_refused(make):
     [
         events.FailureDpEvent(-0.5),
         events.FailureDpEvent(1.0),
-        dp.ZCDpEvent(-5.0),
         events.BoundedRangeDpEvent(-1.0),
         dp.LaplaceDpEvent(-1.0),
         dp.DiscreteLaplaceDpEvent(-1e-4, 2**14),

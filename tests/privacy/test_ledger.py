@@ -514,7 +514,7 @@ def test_planted_mistakes_are_seen(monkeypatch):
 
     class CopiesFreely(Ledger):
         def __deepcopy__(self, memo):
-            return self._copy()
+            return self.snapshot()
 
     estimator = Estimator(ledger=CopiesFreely(1, 1e-6))
     assert copy.deepcopy(estimator).ledger is not estimator.ledger

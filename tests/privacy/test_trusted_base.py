@@ -176,7 +176,7 @@ FREE = {
 }
 KEPT = set(FIELDS) - FREE
 #: Names that types elsewhere have, too: these are the base's where they are imported from there.
-SHARED = {"Asked", "Fields", "Kind", "Words"}
+SHARED = {"Fields", "Kind", "Words"}
 KEPT_FIELDS = set().union(*(FIELDS[name] for name in ("Guarantee", "Entry"))) | {"entries", "entry"}
 #: What a release promises: computed from its ledger, by the root of all releases alone.
 TOLD = {"promise", "guarantee", "determinism", "may_leave"}
@@ -311,7 +311,6 @@ NAMED_ELSEWHERE = {
     "release/private_estimator.py": {"epsilon", "_entry"},
     # Records and private names of other types.
     "corpus/shards/sharded_corpus.py": {"**"},
-    "federated/masks/masker.py": {"_terms"},
     "lda/documents.py": {"_words"},
     "release/prevalence/changes.py": {"**"},
 }

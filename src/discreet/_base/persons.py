@@ -67,31 +67,63 @@ def person_key(person: object) -> str | None:
     person : object
         One id, as it stands in a file, a frame or an array.
     """
+    return _read(person)[0]
+
+
+def why_nobody(person: object) -> str:
+    """Say why :func:`person_key` is None for this person, without showing it."""
+    return _read(person)[1]
+
+
+def is_missing_person(person: object) -> bool:
+    """Whether nothing is said of whose a document is, not even what could be read in two ways."""
+    return why_nobody(person).startswith(("nothing", "empty text", "the text of a missing value"))
+
+
+def _read(person: Any) -> tuple[str | None, str]:
+    """Return the text by which a person is compared, or why there is none."""
     if isinstance(person, str):
-        text = _seen(person)
-        if not text or text.casefold() in _MADE_TEXT or _TWO_READINGS.fullmatch(text):
-            return None
-        whole = _WHOLE.fullmatch(text)
-        if whole is not None:
-            return str(int(whole[1]))
-        return text if text.isascii() else normalize("NFC", text)
-    if isinstance(person, bool | np.bool_ | np.timedelta64):
-        return None
-    if isinstance(person, int | np.integer):
-        whole = int(person)
-    elif isinstance(person, float | np.floating):
-        if not abs(person) < _first_rounded(type(person)) or person != np.floor(
-            person
-        ):  # also NaN and infinity
-            return None
-        whole = int(person)
-    elif isinstance(person, Decimal):
-        if not person.is_finite() or person.adjusted() > 3000 or person != person.to_integral_value():
-            return None
-        whole = int(person)
-    else:
-        return None
-    return str(whole) if whole.bit_length() <= _LARGEST_BITS else None
+        return _read_text(_seen(person))
+    if isinstance(person, bool | np.bool_):
+        return None, "true or false"
+    if isinstance(person, np.datetime64 | np.timedelta64):
+        return None, "nothing (NaT)" if np.isnat(person) else "a date or time"
+    if isinstance(person, float | np.floating | Decimal):
+        if person.is_nan() if isinstance(person, Decimal) else math.isnan(person):
+            return None, "nothing (NaN)"
+        if isinstance(person, Decimal):
+            is_whole = (
+                person.is_finite() and person.adjusted() <= 3000 and person == person.to_integral_value()
+            )
+        else:
+            is_whole = not math.isinf(person) and person == np.floor(person)
+            if is_whole and abs(person) >= _first_rounded(type(person)):
+                rounded = (
+                    "a float so large that it may be rounded (read the column as whole numbers or as text)"
+                )
+                return None, rounded
+        if not is_whole:
+            return None, "a number that is not whole, or too large"
+    elif not isinstance(person, int | np.integer):
+        missing = person is None or str(type(person)).endswith(("NAType'>", "NaTType'>"))
+        return None, "nothing" if missing else f"an object ({type(person).__name__})"
+    whole = int(person)
+    if whole.bit_length() > _LARGEST_BITS:
+        return None, "a number of thousands of digits"
+    return str(whole), ""
+
+
+def _read_text(text: str) -> tuple[str | None, str]:
+    if not text:
+        return None, "empty text"
+    if text.casefold() in _MADE_TEXT:
+        return None, "the text of a missing value"
+    if _TWO_READINGS.fullmatch(text):
+        return None, "a number that can be read in two ways"
+    whole = _WHOLE.fullmatch(text)
+    if whole is not None:
+        return str(int(whole[1])), ""
+    return text if text.isascii() else normalize("NFC", text), ""
 
 
 def _seen(person: str) -> str:
@@ -100,36 +132,6 @@ def _seen(person: str) -> str:
     while text and (text[0] in _UNSEEN or text[-1] in _UNSEEN):
         text = text.strip(_UNSEEN).strip()
     return text
-
-
-def is_missing_person(person: object) -> bool:
-    """Whether nothing is said of whose a document is, not even what could be read in two ways."""
-    missing = ("nothing", "empty text", "the text of a missing value")
-    return person_key(person) is None and why_nobody(person).startswith(missing)
-
-
-def why_nobody(person: object) -> str:
-    """Say why :func:`person_key` is None for this person, without showing it."""
-    if person is None or str(type(person)).endswith(("NAType'>", "NaTType'>")):
-        return "nothing"
-    if isinstance(person, str):
-        if not _seen(person):
-            return "empty text"
-        missing = _seen(person).casefold() in _MADE_TEXT
-        return "the text of a missing value" if missing else "a number that can be read in two ways"
-    if isinstance(person, bool | np.bool_):
-        return "true or false"
-    if isinstance(person, np.datetime64 | np.timedelta64):
-        return "nothing (NaT)" if np.isnat(person) else "a date or time"
-    if isinstance(person, float | np.floating | Decimal):
-        if person.is_nan() if isinstance(person, Decimal) else math.isnan(person):
-            return "nothing (NaN)"
-        if isinstance(person, Decimal) or abs(person) < _first_rounded(type(person)) or math.isinf(person):
-            return "a number that is not whole, or too large"
-        return "a float so large that it may be rounded (read the column as whole numbers or as text)"
-    if isinstance(person, int | np.integer):
-        return "a number of thousands of digits"
-    return f"an object ({type(person).__name__})"
 
 
 def knows_persons(rows: object) -> bool:

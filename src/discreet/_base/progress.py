@@ -7,12 +7,11 @@ Where nobody gives a callback, a bar is drawn in a notebook or at an interactive
 says how many a second. The command's terminal has bars of rich. A stage that ends within a second is not shown at all.
 """
 
-import io
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Item = TypeVar("Item")
 _TOLD_EVERY = 1000
@@ -116,7 +115,7 @@ class Bars:
         if now - began < _QUIET or (now - self._drawn < _EVERY and not over and stage == self._last):
             return
         self._drawn, self._last = now, stage
-        line = f"{stage:<28} {bar(done, total)} {done}/{total}  {now - began:.0f} s{rate}"
+        line = f"{stage:<28} {_bar(done, total)} {done}/{total}  {now - began:.0f} s{rate}"
         sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
         sys.stderr.flush()
         self._width = 0 if over else len(line)
@@ -140,14 +139,7 @@ class Rates:
         return f", {(done - first) / (now - began):,.0f} documents a second"
 
 
-def bar(done: int, total: int) -> str:
-    """Return a bar: rich's on a terminal, of plain characters elsewhere."""
-    if not sys.stderr.isatty():
-        full = round(_WIDTH * min(done / max(total, 1), 1.0))
-        return "[" + "#" * full + "." * (_WIDTH - full) + "]"
-    from rich.console import Console
-    from rich.progress_bar import ProgressBar
-
-    drawn: Any = Console(file=io.StringIO(), force_terminal=True, width=_WIDTH)
-    drawn.print(ProgressBar(total=max(total, 1), completed=done, width=_WIDTH), end="")
-    return drawn.file.getvalue().rstrip("\n")
+def _bar(done: int, total: int) -> str:
+    """Return a bar of plain characters."""
+    full = round(_WIDTH * min(done / max(total, 1), 1.0))
+    return "[" + "#" * full + "." * (_WIDTH - full) + "]"

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback
 from discreet._base.validate import kind_of
 from discreet._version import __version__
-from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, refuse_none, run_task
-from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget
+from discreet.engines.engine import AnyShard, PassProgress, add_up, refuse_none, run_task
+from discreet.engines.state_store import Missing, StateStore, Step, StoreLimits, forget
 from discreet.errors import DiscreetError, EngineError
 
 #: Whose versions must agree everywhere, because the same bytes come of the same code only.
@@ -210,7 +210,7 @@ class DaskEngine:
         step: Step | None = None
         if work.states is not None:
             n_before = len(work.states.history) if n_before is None else n_before
-            step = (work.states.start, work.states.run, n_before, self.room)
+            step = Step(work.states.start, work.states.run, n_before, self.room)
         self._find_homes(work.shards)
         return [
             self.client.submit(

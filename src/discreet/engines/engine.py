@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet._version import __version__
-from discreet.engines.state_store import History, Missing, StateStore, StoreLimits, forget, take_step
+from discreet.engines.state_store import Missing, StateStore, Step, StoreLimits, forget, take_step
 from discreet.errors import DiscreetError, EngineError
 
 
@@ -72,10 +72,6 @@ class Engine(Protocol):
         ...
 
 
-#: What a task needs to take a step: (start, run, steps before it or their number, room).
-Step = tuple[Callable[[Any], Any], str, History | int, StoreLimits]
-
-
 def run_task(
     function: Callable[..., Any],
     shard: Any,
@@ -100,8 +96,7 @@ def run_task(
     try:
         if step is None:
             return function(shard, *public)
-        start, run, history, room = step
-        return take_step(function, start, run, shard, history, public, room)
+        return take_step(function, shard, public, step)
     except DiscreetError as error:
         error.__context__ = error.__cause__ = None  # may hold what was read
         raise
@@ -195,7 +190,7 @@ class ProcessEngine:
         refuse_none(shards)
         step: Step | None = None
         if states is not None:
-            step = (states.start, states.run, states.history, self.room)
+            step = Step(states.start, states.run, states.history, self.room)
         waiting, told = deque(shards), PassProgress(self.callback, shards)
 
         def strand(_: int) -> NDArray[np.int64] | None:

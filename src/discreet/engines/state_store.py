@@ -28,7 +28,7 @@ from discreet.errors import EngineError
 
 _SMALL = 1 << 12
 
-Step = tuple[Any, ...]
+Public = tuple[Any, ...]
 
 
 class _OnDisk(NamedTuple):
@@ -48,21 +48,21 @@ class History:
 
     def __init__(self, memory: int = 2**28) -> None:
         self._memory, self._held = memory, 0
-        self._steps: list[Step] = []
+        self._steps: list[Public] = []
         self._file: IO[bytes] | None = None
         self._lock = Lock()
 
-    def append(self, step: Step) -> None:
+    def append(self, step: Public) -> None:
         """Add a step after the others."""
         self._steps.append(self._put_away(step))
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[Public]:
         return map(self._fetch, self._steps)
 
-    def _put_away(self, step: Step) -> Step:
+    def _put_away(self, step: Public) -> Public:
         size = sum(value.nbytes for value in step if isinstance(value, np.ndarray))
         if self._held + size <= self._memory:
             self._held += size
@@ -77,7 +77,7 @@ class History:
                 finalize(self, self._file.close)
         return _OnDisk(offset, array.shape, array.dtype)
 
-    def _fetch(self, step: Step) -> Step:
+    def _fetch(self, step: Public) -> Public:
         return tuple(self._read(value) if isinstance(value, _OnDisk) else value for value in step)
 
     def _read(self, place: _OnDisk) -> NDArray[Any]:
@@ -155,6 +155,15 @@ class StoreLimits(NamedTuple):
     scratch: str | None = None
 
 
+class Step(NamedTuple):
+    """What a task needs to take a step: how states begin, the run, the steps before it or their number, and limits."""
+
+    start: Callable[[Any], NDArray[Any]]
+    run: str
+    before: History | int
+    limits: StoreLimits
+
+
 class Missing(NamedTuple):
     """What comes of a step that was not taken: the names of shards whose states are not at hand."""
 
@@ -175,17 +184,12 @@ _guard = Lock()
 
 
 def take_step(
-    function: Callable[..., NDArray[np.int64]],
-    start: Callable[[Any], NDArray[Any]],
-    run: str,
-    shard: Any,
-    history: History | int,
-    public: tuple[Any, ...],
-    room: StoreLimits,
+    function: Callable[..., NDArray[np.int64]], shard: Any, public: Public, step: Step
 ) -> NDArray[np.int64] | Missing:
-    """Take one step beside a shard, after those of ``history`` (or so many), and return its sum."""
-    n_before = history if isinstance(history, int) else len(history)
-    key = (run, shard.name)
+    """Take one step beside a shard, and return its sum."""
+    past = () if isinstance(step.before, int) else step.before
+    n_before = step.before if isinstance(step.before, int) else len(step.before)
+    key = (step.run, shard.name)
     with _guard:
         busy = _busy.setdefault(key, Lock())
     with busy:
@@ -193,14 +197,14 @@ def take_step(
             kept = _kept.pop(key, None)  # out of the way: a step that fails leaves no half-changed state
         if kept is not None and kept.n_steps == n_before:
             state = _load(kept)
-        elif n_before and isinstance(history, int):
+        elif n_before and isinstance(step.before, int):
             return Missing((shard.name,))
         else:
-            state = start(shard)
-            for past in () if isinstance(history, int) else history:
-                function(shard, state, *past)
+            state = step.start(shard)
+            for earlier in past:
+                function(shard, state, *earlier)
         total = function(shard, state, *public)
-        _keep(key, n_before + 1, state, room)
+        _keep(key, n_before + 1, state, step.limits)
     return total
 
 

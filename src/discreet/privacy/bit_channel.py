@@ -61,7 +61,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Matrix, as_array
-from discreet._base.validate import shown, whole
+from discreet._base.validate import check, optional, shown, whole
 from discreet.errors import ParameterError
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon, round_up
@@ -95,17 +95,15 @@ class BitChannel:
     reproducible: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("p_threshold", "q_threshold"):
-            if not isinstance(getattr(self, name), int) or isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name} must be a whole number, but is {shown(getattr(self, name))}.")
+        check(
+            p_threshold=(self.p_threshold, whole(0)),
+            q_threshold=(self.q_threshold, whole(0)),
+            limit=(self.limit, optional(whole(1, 2**31 - 1))),
+        )
         if not 0 < self.q_threshold < self.p_threshold < _ONE:
             raise ParameterError(
                 "a channel needs 0 < q < p < 1, on multiples of 2^-32, but has "
                 f"p = {self.p_threshold} / 2^32, q = {self.q_threshold} / 2^32; give another epsilon."
-            )
-        if self.limit is not None and (isinstance(self.limit, bool) or not 1 <= self.limit < 2**31):
-            raise ParameterError(
-                f"limit must be None or a number of words from 1, but is {shown(self.limit)}."
             )
 
     @property

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,11 +37,9 @@ from discreet._base.arrays import as_numbers
 from discreet._base.kernels import kernel
 from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.units import check_unit
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 
 #: 4^26 = 2^52: squared norms, and sums over 2^36 units, stay far inside int64.
 MAX_BITS = 26
@@ -201,8 +199,6 @@ class Bound:
 
     def laplace_event(self, epsilon: float) -> Event:
         """Return the event of discrete Laplace noise of scale ``sensitivity / epsilon`` on the sum."""
-        from discreet.privacy.accounting import events
-
         return events.discrete_laplace(epsilon, int(self.sensitivity))
 
     def place(self, contribution: ArrayLike, *, normalise: bool = False) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +48,13 @@ from discreet._base.threads import count_threads
 from discreet._base.validate import kind_of
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.noise._draws import as_scale, check_stream
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
 
 
 def _check_release(

@@ -35,20 +35,17 @@ continuous noise).
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.noise._draws import check_stream
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class NoisyMax:
         if not self.epsilon > 0:
             raise PrivacyError(f"epsilon must be positive, but is {self.epsilon}.")
 
-    def event(self) -> "Event":
+    def event(self) -> Event:
         """Return the event of one choice."""
         return events.non_private() if math.isinf(self.epsilon) else events.discrete_laplace(self.epsilon, 1)
 

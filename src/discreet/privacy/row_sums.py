@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,8 @@ from discreet._base.persons import check_persons
 from discreet._base.threads import count_threads, pieces, share_out
 from discreet._base.validate import shown
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
 from discreet.privacy.units import check_unit
 
@@ -163,10 +165,6 @@ def _sum_rows(
             out[columns[begin + i]] += placed[i]
 
 
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
-
 #: The float above the root of 2; a test squares it exactly, for a root that is too small would promise too much.
 _ROOT_OF_TWO = Fraction(1.4142135623730951)
 
@@ -209,8 +207,6 @@ class OneCellBound(Bound):
 
     def laplace_event(self, epsilon: float) -> Event:
         """Return two events of loss ``epsilon / 2``, one for each of the cells that change."""
-        from discreet.privacy.accounting import events
-
         return events.composed(events.discrete_laplace(epsilon / 2, 1), 2)
 
     def place(self, contribution: ArrayLike, *, normalise: bool = False) -> NDArray[np.int64]:

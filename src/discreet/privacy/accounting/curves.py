@@ -44,36 +44,21 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from dp_accounting import dp_event as dp
+from dp_accounting.rdp import RdpAccountant
+from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from discreet._base.validate import Rule, check, is_number, number
+from discreet._base.validate import check, number
+from discreet.privacy.accounting.events import FailureDpEvent, leaves
 
 _ULP = 2.0**-52
 _MU = number(least=0, most=math.inf)
-_ANY = Rule("a number", is_number)
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
-    """Return the delta of mu-Gaussian differential privacy at ``epsilon``, rounded up.
-
-    Parameters
-    ----------
-    mu : float
-        Not negative; sensitivity over standard deviation of one release.
-    epsilon : float
-        May be negative, or infinite.
-
-    Raises
-    ------
-    ParameterError
-        Where one of them is out of range.
-    """
-    check(mu=(mu, _MU), epsilon=(epsilon, _ANY))
-    return _delta(mu, epsilon)
-
-
-def _delta(mu: float, epsilon: float) -> float:
+    """Return the delta of mu-Gaussian differential privacy at ``epsilon``, any number, rounded up."""
     if mu == 0 or epsilon == math.inf:
         return 0.0
     if math.isinf(mu) or epsilon == -math.inf:
@@ -124,12 +109,12 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return 0.0
     if math.isinf(mu) or delta <= 0:
         return math.inf
-    if _delta(mu, 0.0) <= delta:
+    if gdp_delta(mu, 0.0) <= delta:
         return 0.0
     high = max(mu * mu, mu)
-    while _delta(mu, high) > delta:
+    while gdp_delta(mu, high) > delta:
         high *= 2
-    return _bisect(lambda value: _delta(mu, value) > delta, 0.0, high)[1]
+    return _bisect(lambda value: gdp_delta(mu, value) > delta, 0.0, high)[1]
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -155,11 +140,11 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     if math.isinf(epsilon):
         return math.inf
     high = 1.0
-    while _delta(high, epsilon) <= delta:
+    while gdp_delta(high, epsilon) <= delta:
         high *= 2
-    mu, _ = _bisect(lambda value: _delta(value, epsilon) <= delta, 0.0, high)
+    mu, _ = _bisect(lambda value: gdp_delta(value, epsilon) <= delta, 0.0, high)
     shrink = _ULP
-    while _delta(mu, epsilon) > delta or gdp_epsilon(mu, delta) > epsilon:  # the last digits are bumpy
+    while gdp_delta(mu, epsilon) > delta or gdp_epsilon(mu, delta) > epsilon:  # the last digits are bumpy
         mu *= 1 - shrink
         shrink *= 2
     return mu
@@ -246,10 +231,6 @@ NOTHING = Totals(Fraction(0), Fraction(0), (), (), private=True)
 
 def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -> Totals:
     """Take events apart and add up what can be added."""
-    from dp_accounting import dp_event as dp
-
-    from discreet.privacy.accounting.events import FailureDpEvent, leaves
-
     precision, failure = Fraction(0), Fraction(0)
     pure: Counter[Any] = Counter()
     sampled: Counter[Any] = Counter()
@@ -282,8 +263,6 @@ def noise_of(sampled: Any) -> float:
 
 def pure_epsilon(leaf: Any) -> float:
     """Return the pure loss of a Laplace, discrete Laplace or bounded-range event."""
-    from dp_accounting import dp_event as dp
-
     if isinstance(leaf, dp.LaplaceDpEvent):
         return 1 / leaf.noise_multiplier
     if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
@@ -304,9 +283,6 @@ def root_up(value: Fraction) -> float:
 
 def rdp_epsilon(totals: Totals, delta: float) -> float:
     """Return epsilon at ``delta`` by Rényi accounting; the failure probabilities are the caller's."""
-    from dp_accounting import dp_event as dp
-    from dp_accounting.rdp import RdpAccountant
-
     mu = root_up(totals.precision)
     if math.isinf(mu):
         return math.inf
@@ -327,8 +303,6 @@ def rdp_epsilon(totals: Totals, delta: float) -> float:
 
 def _orders(totals: Totals) -> list[float] | None:
     """Rényi orders: all of the library's, but those where its series for sampled Gaussians fails to converge."""
-    from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
-
     if not totals.sampled:
         return None
     whole_only = min(noise_of(leaf) for leaf, _ in totals.sampled) < 1

@@ -46,18 +46,15 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv, ndtr, ndtri_exp
 
 from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon, sort_events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.pld import GRID_ERROR, Grids, losses
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 
 _NODES = 2000
 #: Parts of the failure probability that are tried, and how much larger mu may be with a smaller one.
@@ -95,7 +92,7 @@ def gaussian_of_pure(epsilon: float) -> float:
     return -2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * _UP
 
 
-def charge(parts: Iterable["Event"], failure: Fraction, *, neighboring: str = "add_or_remove_one") -> Charge:
+def charge(parts: Iterable[Event], failure: Fraction, *, neighboring: str = "add_or_remove_one") -> Charge:
     """Return what covers some events together.
 
     Parameters

@@ -174,10 +174,13 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
         _check_numbers(event)
         yield Leaf(event, count)
     else:
-        raise PrivacyError(
-            f"expected one of this library's events, but got {kind_of(event)}; see "
-            "discreet.privacy.accounting.events."
-        )
+        raise _unknown(event)
+
+
+def _unknown(event: object) -> PrivacyError:
+    return PrivacyError(
+        f"expected one of this library's events, but got {kind_of(event)}; see discreet.privacy.accounting.events."
+    )
 
 
 _KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
@@ -215,17 +218,20 @@ def to_json(event: Event) -> dict[str, object]:
         rate = event.sampling_probability
         return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event)}
     if type(event) not in _KINDS:
-        raise PrivacyError(
-            f"expected one of this library's events, but got {kind_of(event)}; see "
-            "discreet.privacy.accounting.events."
-        )
+        raise _unknown(event)
     name, fields = _KINDS[type(event)]
     return {"kind": name, **{field: getattr(event, field) for field in fields}}
 
 
-def from_json(value: object, *, _depth: int = 0) -> Event:
+def from_json(value: object) -> Event:
     """Return the event that :func:`to_json` wrote; ``PrivacyError`` for anything else."""
-    if not isinstance(value, Mapping) or _depth > _DEEPEST:
+    event = _from_json(value)
+    list(leaves(event))  # refuses numbers that no mechanism has
+    return event
+
+
+def _from_json(value: object, depth: int = 0) -> Event:
+    if not isinstance(value, Mapping) or depth > _DEEPEST:
         raise PrivacyError(
             "expected an event as a JSON object, but got something else; the ledger is damaged."
         )
@@ -233,24 +239,15 @@ def from_json(value: object, *, _depth: int = 0) -> Event:
     kind = fields.pop("kind", None)
     try:
         if kind == "composed" and set(fields) == {"events"}:
-            return dp.ComposedDpEvent([from_json(part, _depth=_depth + 1) for part in fields["events"]])
+            return dp.ComposedDpEvent([_from_json(part, depth + 1) for part in fields["events"]])
         if kind == "repeated" and set(fields) == {"count", "event"}:
-            count = fields["count"]
-            if type(count) is not int:
-                raise PrivacyError("a ledger's repetitions must be whole numbers; the ledger is damaged.")
-            return composed(from_json(fields["event"], _depth=_depth + 1), count)
+            return dp.SelfComposedDpEvent(_from_json(fields["event"], depth + 1), fields["count"])
         if kind == "poisson_sampled" and set(fields) == {"sampling_rate", "event"}:
-            rate = _positive(fields["sampling_rate"], "sampling_rate")
-            return poisson_sampled(rate, from_json(fields["event"], _depth=_depth + 1))
+            return dp.PoissonSampledDpEvent(fields["sampling_rate"], _from_json(fields["event"], depth + 1))
         make, names = _BY_NAME[kind]
         if set(fields) != set(names):
             raise KeyError(kind)
-        numbers = [_positive(fields[name], name) for name in names]
-        if kind == "discrete_laplace":
-            if numbers[1] != int(numbers[1]):
-                raise PrivacyError("a ledger's integer sensitivity must be whole; the ledger is damaged.")
-            numbers[1] = int(numbers[1])
-        return make(*numbers)
+        return make(*(fields[name] for name in names))
     except (KeyError, TypeError):
         raise PrivacyError(
             "a ledger holds an event of an unknown kind or form; the ledger is damaged."

@@ -32,6 +32,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet._base.validate import check, number, whole
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import (
     gaussian_noise_for,
     gdp_epsilon,
@@ -39,12 +40,12 @@ from discreet.privacy.accounting.curves import (
     root_up,
     sort_events,
 )
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.pld import GRID_ERROR
-from discreet.privacy.accounting.totals import cost_on_grid
+from discreet.privacy.accounting.totals import cost_of
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit, check_unit_name, plural
 
 if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
     from discreet.privacy.ledger.reservation import Entry
 
 _FARTHEST = 12.0
@@ -86,10 +87,8 @@ def epsilon_for(
 def _epsilon_for(
     noise: float, delta: float, rate: float, n_rounds: int, grid_error: float = GRID_ERROR
 ) -> float:
-    from discreet.privacy.accounting import events
-
     event = events.composed(events.poisson_sampled(rate, events.gaussian(noise)), n_rounds)
-    return cost_on_grid(sort_events([event]), delta, grid_error).epsilon
+    return cost_of(sort_events([event]), delta, grid_error).epsilon
 
 
 def noise_multiplier_for(

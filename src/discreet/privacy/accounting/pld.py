@@ -44,6 +44,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from dp_accounting import dp_event as dp
+from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -205,8 +207,6 @@ class Losses(NamedTuple):
 
     def composed(self, step: float) -> Any:
         """Return the privacy loss distribution of all events together, on a grid."""
-        from dp_accounting.pld import privacy_loss_distribution
-
         total = privacy_loss_distribution.identity(value_discretization_interval=step)
         for leaf, count in self.leaves:
             total = total.compose(_distribution(leaf, step).self_compose(count))
@@ -215,9 +215,6 @@ class Losses(NamedTuple):
 
 def _distribution(leaf: Any, step: float) -> Any:
     """Return the privacy loss distribution of one event, on a grid."""
-    from dp_accounting import dp_event as dp
-    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
-
     if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
         cells, weights = _on_grid(leaf.noise_parameter, leaf.sensitivity, step)
         pmf = pld_pmf.create_pmf(
@@ -260,8 +257,6 @@ def _on_grid(lattice: float, sensitivity: int, step: float) -> tuple[NDArray[np.
 
 def losses(totals: Totals, delta: float) -> Losses | None:
     """Return what PLD composes, or None where it does not apply at this delta."""
-    from dp_accounting import dp_event as dp
-
     mu = root_up(totals.precision)
     if math.isinf(mu):
         return None
@@ -279,8 +274,6 @@ def losses(totals: Totals, delta: float) -> Losses | None:
 
 def _curve_of(leaf: Any) -> Any:
     """Return an event that dp-accounting has a curve for, and that dominates ``leaf``."""
-    from dp_accounting import dp_event as dp
-
     if hasattr(leaf, "log_ratio"):
         # A choice between two outcomes dominates every pure loss, and discrete Laplace on a bit is one.
         return dp.DiscreteLaplaceDpEvent(leaf.log_ratio, 1)
@@ -292,8 +285,6 @@ def _curve_of(leaf: Any) -> Any:
 
 def _kind(leaf: Any, count: int) -> Kind:
     """Return what a grid must know of a leaf with a curve."""
-    from dp_accounting import dp_event as dp
-
     if isinstance(leaf, dp.PoissonSampledDpEvent):
         noise, rate = noise_of(leaf), leaf.sampling_probability
         exponent = 10 / noise + 1 / (2 * noise * noise)

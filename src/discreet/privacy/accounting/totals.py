@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from discreet._base.validate import shown
 from discreet.errors import PrivacyError
@@ -42,12 +42,9 @@ from discreet.privacy.accounting.curves import (
     sort_events,
     zcdp_epsilon,
 )
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.pld import GRID_ERROR, pld_epsilon
 from discreet.privacy.units import NEIGHBORING
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 
 #: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
 _ROUNDING = 1e-12
@@ -102,11 +99,6 @@ def composed_epsilon(
     return cost_of(sort_events(events, neighboring), float(delta))
 
 
-def cost_of(totals: Totals, delta: float) -> Cost:
-    """Return the same for events that were sorted before."""
-    return cost_on_grid(totals, delta, GRID_ERROR)
-
-
 def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
     """Return the largest epsilon, at ``delta``, of one Gaussian release that still fits beside sorted events.
 
@@ -147,8 +139,8 @@ def within(epsilon: float, budget: float) -> bool:
 
 
 @lru_cache(maxsize=512)
-def cost_on_grid(totals: Totals, delta: float, grid_error: float) -> Cost:
-    """Return the same on a grid that may add this share to epsilon."""
+def cost_of(totals: Totals, delta: float, grid_error: float = GRID_ERROR) -> Cost:
+    """Return what sorted events cost, on a grid that may add this share to epsilon."""
     if not totals.private:
         return Cost(math.inf, delta, "no accountant: something was not private")
     exactly_left = Fraction(delta) - totals.failure

@@ -33,6 +33,7 @@ from discreet.privacy.battery.proof_checks import (
     check_all_is_made_of_noisy_sums,
     check_nothing_exact_is_kept,
     check_sums_keep_to_their_bound,
+    replayed,
 )
 from discreet.privacy.battery.subject import (
     Spy,
@@ -41,7 +42,6 @@ from discreet.privacy.battery.subject import (
     arrays_in,
     leaves_of,
     planted_counts,
-    recorded_draws,
     recorded_keys,
 )
 
@@ -176,9 +176,9 @@ def check_neighbours_draw_alike(subject: Subject) -> None:
     draws: list[list[Any]] = []
     shapes: list[list[Any]] = []
     for corpus in (X, X[:-1]):
-        with recorded_draws() as sizes:
+        with replayed() as run:
             model = subject.fit(corpus, random_state=0)
-        draws.append(list(sizes))
+        draws.append(run.draws)
         shapes.append(
             [array.shape for array in arrays_in([getattr(model, name) for name in subject.released])]
         )

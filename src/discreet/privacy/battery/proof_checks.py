@@ -73,25 +73,6 @@ def at_frequencies(X: Any, least: int) -> Iterator[tuple[str, Any, Any, Any]]:
             yield f"{name} at a threshold of others", *(_as_in(X, rows) for rows in (others, odd, 0 * odd))
 
 
-def tokens_at_frequencies(X: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield counts in which one token becomes another word: one that k documents had, another that now l have."""
-    for left, joined in ((1, 2), (3, 5), (10, 20), (25, 50), (100, 150)):
-        counts = np.array(X.toarray())
-        counts[:, :2] = 0
-        counts[:left, 0] = 1
-        counts[1:joined, 1] = 1
-        moved = counts.copy()
-        moved[0, :2] = (0, 1)
-        yield f"a token of a word that {left} documents have", _as_in(X, counts), _as_in(X, moved)
-
-
-def at_sizes(make: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Yield (n, data of n + 1 units, the same without the last one), for n at which a rounding turns over."""
-    for n in _SIZES:
-        X = make(n)
-        yield n - 1, X, X[:-1]
-
-
 def knows(X: Any) -> bool:
     """Return whether data of this kind can be made here: a matrix of counts, or texts."""
     if isinstance(X, list):
@@ -118,13 +99,13 @@ _MILLION = 1_000_000
 
 
 class Pair(NamedTuple):
-    """Two neighbouring data sets, what one has and the other has not, and who wrote each document where that counts."""
+    """Two neighbouring data sets, what one has and the other has not, and who wrote each document."""
 
     unit: str
     with_it: Any
     without_it: Any
-    persons: NDArray[Any] | None
-    persons_without: NDArray[Any] | None
+    persons: NDArray[Any] | None = None
+    persons_without: NDArray[Any] | None = None
 
 
 def pairs(subject: Subject) -> Iterator[Pair]:
@@ -136,23 +117,35 @@ def pairs(subject: Subject) -> Iterator[Pair]:
     yield from odd_pairs(subject)
     yield from threshold_pairs(subject, least=1 if subject.takes_counts else 2)
     if subject.relation == "add_or_remove_one" and subject.unit in ("document", "person"):
-        for how_many, X, without in at_sizes(subject.make):
-            yield _single(subject, f"one {subject.unit} more than {how_many}", X, without)
+        for n in _SIZES:
+            X = subject.make(n)
+            yield _single(f"one {subject.unit} more than {n - 1}", X, X[:-1])
 
 
 def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
     """Yield neighbours whose words stand at usual thresholds from ``least`` on; people have one document each."""
     X = subject.make(_N_UNITS)
     if subject.unit in ("word", "pair"):
-        for unit, counts, moved in tokens_at_frequencies(X) if sp.issparse(X) else ():
-            yield Pair(unit, counts, moved, None, None)
+        yield from _tokens_at_frequencies(X) if sp.issparse(X) else ()
         return
     for which, others, odd, empty in at_frequencies(X, least) if knows(X) else ():
         whose = f"a person whose document {which}" if subject.unit == "person" else f"a document that {which}"
         if subject.relation == "add_or_remove_one":
-            yield _single(subject, whose, _stacked(others, odd), others)
+            yield _single(whose, _stacked(others, odd), others)
         elif "empty" not in which:
-            yield _single(subject, whose, _stacked(others, odd), _stacked(others, empty))
+            yield _single(whose, _stacked(others, odd), _stacked(others, empty))
+
+
+def _tokens_at_frequencies(X: Any) -> Iterator[Pair]:
+    """Yield counts in which one token becomes another word: one that k documents had, another that now l have."""
+    for left, joined in ((1, 2), (3, 5), (10, 20), (25, 50), (100, 150)):
+        counts = np.array(X.toarray())
+        counts[:, :2] = 0
+        counts[:left, 0] = 1
+        counts[1:joined, 1] = 1
+        moved = counts.copy()
+        moved[0, :2] = (0, 1)
+        yield Pair(f"a token of a word that {left} documents have", _as_in(X, counts), _as_in(X, moved))
 
 
 def odd_pairs(subject: Subject) -> Iterator[Pair]:
@@ -207,16 +200,12 @@ def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:
     persons = np.concatenate([ordinary, np.full(n, ordinary[-1] + 1)])
     replaced = subject.relation == "replace_one"
     others, without = (_stacked(X, X[:n]), persons) if replaced else (X, ordinary)
-    return _of_unit(subject, unit, (_stacked(X, rows), others), (persons, without))
+    return Pair(unit, _stacked(X, rows), others, persons, without)
 
 
-def _single(subject: Subject, unit: str, X: Any, without: Any) -> Pair:
-    """Return a pair in which each person, where people are the unit, wrote one document."""
-    return _of_unit(subject, unit, (X, without), (np.arange(_length(X)), np.arange(_length(without))))
-
-
-def _of_unit(subject: Subject, unit: str, data: tuple[Any, Any], persons: tuple[Any, Any]) -> Pair:
-    return Pair(unit, *data, *(persons if subject.unit == "person" else (None, None)))
+def _single(unit: str, X: Any, without: Any) -> Pair:
+    """Return a pair in which each person wrote one document."""
+    return Pair(unit, X, without, np.arange(_length(X)), np.arange(_length(without)))
 
 
 def _length(data: Any) -> int:
@@ -231,7 +220,7 @@ def _moved_tokens(X: Any) -> Iterator[Pair]:
         column, moved = int(X[row].indices[0]), counts.tolil()
         moved[row, column] -= 1
         moved[row, column + 1] += 1
-        yield Pair(unit, counts, moved.tocsr(), None, None)
+        yield Pair(unit, counts, moved.tocsr())
 
 
 def _stacked(upper: Any, lower: Any) -> Any:
@@ -251,11 +240,12 @@ class Released(NamedTuple):
 
 
 class Run:
-    """What mechanisms released during a fit, in their order, and how many arrays of noise were drawn besides."""
+    """What mechanisms released in a fit, in their order; sizes of all arrays of noise, and of those drawn besides."""
 
     def __init__(self) -> None:
         self.releases: list[Released] = []
-        self.n_besides = 0
+        self.draws: list[Any] = []
+        self.besides: list[Any] = []
 
 
 @contextmanager
@@ -282,14 +272,16 @@ def replayed(answers: Sequence[Released] | None = None) -> Generator[Run]:
 
     fill: Any = _draws.fill
 
-    def counting(*arguments: Any, **named: Any) -> Any:
-        run.n_besides += not inside[0]
-        return fill(*arguments, **named)
+    def recording(size: Any, *arguments: Any, **named: Any) -> Any:
+        run.draws.append(size)
+        if not inside[0]:
+            run.besides.append(size)
+        return fill(size, *arguments, **named)
 
     with (
         mock.patch.object(GaussianMechanism, "release", instead(GaussianMechanism.release)),
         mock.patch.object(LaplaceMechanism, "release", instead(LaplaceMechanism.release)),
-        mock.patch.object(_draws, "fill", counting),
+        mock.patch.object(_draws, "fill", recording),
         # what tells one booking from all others is random, and would differ with no data in it
         mock.patch("secrets.token_hex", numbered),
     ):
@@ -400,9 +392,9 @@ def _replays(subject: Subject) -> Iterator[tuple[Pair, Run, Run, Any, Any]]:
     for pair in pairs(subject):
         with replayed() as first:
             one = subject.fit(pair.with_it, persons=pair.persons, random_state=0)
-        assert not first.n_besides, (
+        assert not first.besides, (
             f"expected all noise from mechanisms (GaussianMechanism, LaplaceMechanism), whose sums this check can see, "
-            f"but {first.n_besides} arrays of noise were drawn besides."
+            f"but {len(first.besides)} arrays of noise were drawn besides."
         )
         assert first.releases, (
             "expected sums released through mechanisms, which this check can see, but none was."

@@ -206,13 +206,10 @@ class Subject(NamedTuple):
 
     def _told(self, X: Any, persons: Any) -> dict[str, Any]:
         """Return what ``fit`` is told of people: nothing where it takes none, or would rightly refuse them."""
-        if (
-            self.unit in ("document", "word")
-            or "persons" not in inspect.signature(self.estimator.fit).parameters
-        ):
+        if self.unit != "person" or "persons" not in inspect.signature(self.estimator.fit).parameters:
             return {}
-        if persons is None and self.unit == "person" and getattr(X, "persons", None) is None:
-            return {"persons": np.arange(_n_rows(X)) // 2}
+        if persons is None and getattr(X, "persons", None) is None:
+            persons = np.arange(_n_rows(X)) // 2
         return {} if persons is None else {"persons": persons}
 
     def fitted(self, model: Any) -> dict[str, Any]:
@@ -341,19 +338,3 @@ def recorded_keys() -> Generator[list[bytes]]:
 
     with mock.patch.object(stream, "_derive", recording):
         yield keys
-
-
-@contextmanager
-def recorded_draws() -> Generator[list[Any]]:
-    """Collect the sizes of all arrays of noise that are drawn meanwhile."""
-    from discreet.privacy.noise import _draws
-
-    sizes: list[Any] = []
-    fill: Any = getattr(_draws, "fill")  # noqa: B009  (not exported, and wanted on purpose)
-
-    def recording(size: Any, *arguments: Any, **more: Any) -> Any:
-        sizes.append(size)
-        return fill(size, *arguments, **more)
-
-    with mock.patch.object(_draws, "fill", recording):
-        yield sizes

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple, Self
 
 from discreet._base.files import has_handle_locks, lock_beside, lock_handle, read_json, write_file
 from discreet.errors import PrivacyError
+from discreet.privacy.accounting import events
 from discreet.privacy.ledger.filter import Budget, Standing, Standings
 from discreet.privacy.ledger.reservation import Entry, begins_with
 
@@ -66,8 +67,6 @@ class Fields(NamedTuple):
 
 def seal(fields: Fields) -> dict[str, Any]:
     """Return a ledger's JSON values with the schema's name and a checksum."""
-    from discreet.privacy.accounting import events
-
     content: dict[str, Any] = {"schema": SCHEMA, **fields.budget._asdict()}
     if fields.budget.epsilon == float("inf"):
         content["epsilon"] = "inf"
@@ -135,10 +134,7 @@ def check(value: Any) -> Fields:
 
 
 def _entry(value: Any) -> Entry:
-    from discreet.privacy.accounting import events
-
     event = events.from_json(value["event"])
-    list(events.leaves(event))  # refuses numbers that no mechanism has
     divided = (value["division"], tuple(value["touched"])) if "division" in value else ("", ())
     return Entry(event, value["purpose"], value["booking"], *divided, value.get("nonce", ""))
 

@@ -68,19 +68,16 @@ Where it does not hold, and is refused
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.errors import DiscreetError, PrivacyError
 from discreet.privacy.accounting.curves import NOTHING, Totals, sort_events
 from discreet.privacy.accounting.dominating import charge
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, cost_of, within
 from discreet.privacy.ledger.reservation import Entry
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 
 #: Share of delta for later failures, where the first booking is not all Gaussian.
 DEFAULT_SHARE = Fraction(1, 10)
@@ -120,7 +117,7 @@ class Standing(NamedTuple):
     failure: Fraction = Fraction(0)
     covered: bool = True
 
-    def after(self, parts: Iterable["Event"]) -> "Standing":
+    def after(self, parts: Iterable[Event]) -> "Standing":
         """Return where the filter stands after one more booking, of one event or of a plan."""
         booked = list(parts)
         totals = sort_events(booked, self.budget.neighboring)
@@ -164,7 +161,7 @@ class Standing(NamedTuple):
             return NOTHING
         return self.frame()._replace(failure=self.first.failure + self.share)
 
-    def _charged(self, booked: list["Event"]) -> "Standing":
+    def _charged(self, booked: list[Event]) -> "Standing":
         left = max(Fraction(0), self.share - self.failure)
         most = left * _PART if left > self.share * _LEAST else Fraction(0)
         found = charge(booked, most, neighboring=self.budget.neighboring)
@@ -197,7 +194,7 @@ class Standings(NamedTuple):
     elsewhere: Standing
     of_parts: dict[str, Standing]
 
-    def after(self, events: Iterable["Event"], touched: tuple[str, ...] = ()) -> "Standings":
+    def after(self, events: Iterable[Event], touched: tuple[str, ...] = ()) -> "Standings":
         """Return where they stand after one more booking, which touches some parts, or everybody."""
         booked = list(events)
         seen: dict[Standing, Standing] = {}
@@ -241,14 +238,14 @@ def check_division(entries: Iterable[Entry], division: str, parts: tuple[str, ..
         )
 
 
-def dearest(standings: Iterable[Standing], booked: Sequence["Event"]) -> tuple[Standing, Cost]:
+def dearest(standings: Iterable[Standing], booked: Sequence[Event]) -> tuple[Standing, Cost]:
     """Return the filter in which a booking comes to most, and to how much."""
     return max(
         ((standing, _priced(standing, booked)) for standing in standings), key=lambda each: each[1].epsilon
     )
 
 
-def _priced(standing: Standing, booked: Sequence["Event"]) -> Cost:
+def _priced(standing: Standing, booked: Sequence[Event]) -> Cost:
     """Return what all costs with a booking more; ``PrivacyError`` where no accountant reaches as far."""
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

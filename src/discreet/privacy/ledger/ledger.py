@@ -24,17 +24,19 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import Any, SupportsIndex
 
 from discreet._base.display import facts_html, frame, table_html
-from discreet._base.validate import number, shown
-from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
+from discreet._base.validate import check, number, optional
+from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import sort_events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.file import NeverCopied, Storage, check_original
 from discreet.privacy.ledger.filter import Budget, Standing, check_division, dearest
-from discreet.privacy.ledger.refusal import Asked, EventsAt, refusal
+from discreet.privacy.ledger.refusal import EventsAt, refusal
 from discreet.privacy.ledger.reservation import Entry, Reservation, begins_with, check_purpose
 from discreet.privacy.units import (
     Guarantee,
@@ -44,18 +46,6 @@ from discreet.privacy.units import (
     check_unit_name,
     round_up,
 )
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
-
-def _check_share(share: Any) -> float | None:
-    if share is None:
-        return None
-    if not number(least=0, below=1).holds(share):
-        raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {shown(share)}.")
-    return float(share)
-
 
 #: As in every estimator.
 DEFAULT_DELTA = 1e-6
@@ -106,13 +96,14 @@ class Ledger(NeverCopied):
         unit_name: str | None = None,
     ) -> None:
         check_unit(privacy_unit, neighboring)
+        check(failure_share=(failure_share, optional(number(least=0, below=1))))
         self._budget = Budget(
             check_epsilon(epsilon),
             check_delta(delta),
             privacy_unit,
             neighboring,
             check_unit_name(unit_name, privacy_unit),
-            _check_share(failure_share),
+            None if failure_share is None else float(failure_share),
         )
         self._storage = Storage(self._budget)
         self._closed = False
@@ -179,10 +170,10 @@ class Ledger(NeverCopied):
 
     def reserve(
         self,
-        event: "Event",
+        event: Event,
         purpose: str,
         *,
-        at_epsilon: Callable[[float], "Event"] | None = None,
+        at_epsilon: Callable[[float], Event] | None = None,
         once: str | None = None,
         division: str = "",
         touched: Sequence[str] = (),
@@ -226,10 +217,10 @@ class Ledger(NeverCopied):
 
     def plan(
         self,
-        parts: Sequence[tuple["Event", str]],
+        parts: Sequence[tuple[Event, str]],
         *,
-        at_epsilon: "EventsAt | None" = None,
-        then: Sequence[tuple["Event", str]] = (),
+        at_epsilon: EventsAt | None = None,
+        then: Sequence[tuple[Event, str]] = (),
     ) -> list[Reservation]:
         """Book several events at once, priced together, before the sums that they pay for are made.
 
@@ -264,12 +255,12 @@ class Ledger(NeverCopied):
 
     def _book(
         self,
-        parts: Sequence[tuple["Event", str]],
-        at_epsilon: "EventsAt | None" = None,
+        parts: Sequence[tuple[Event, str]],
+        at_epsilon: EventsAt | None = None,
         once: str | None = None,
         division: str = "",
         touched: tuple[str, ...] = (),
-        then: Sequence[tuple["Event", str]] = (),
+        then: Sequence[tuple[Event, str]] = (),
     ) -> list[Reservation]:
         self._check_open()
         for _, purpose in (*parts, *then):
@@ -293,8 +284,8 @@ class Ledger(NeverCopied):
                 after = standings.after(booked, touched).distinct(touched)
                 total = dearest(after, [event for event, _ in then])[1]
             if not within(total.epsilon, self.epsilon):
-                asked = Asked([*parts, *then], at_epsilon, total, self.remaining().epsilon)
-                raise BudgetExceeded(*refusal(standing, asked))
+                left = self.remaining().epsilon
+                raise BudgetExceeded(*refusal(standing, [*parts, *then], at_epsilon, total, left))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
             nonce = secrets.token_hex(16)
             new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)
@@ -416,7 +407,7 @@ class Ledger(NeverCopied):
         self._refresh()
         return self._storage.standings().cost()
 
-    def remaining(self, *planned: "Event", together: bool = False) -> Cost:
+    def remaining(self, *planned: Event, together: bool = False) -> Cost:
         """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
 
         That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved, after the ``planned``
@@ -438,7 +429,7 @@ class Ledger(NeverCopied):
         )
         return Cost(least, self.delta, "one more Gaussian release")
 
-    def _left(self, standing: Standing, planned: "tuple[Event, ...]", together: bool) -> float:
+    def _left(self, standing: Standing, planned: tuple[Event, ...], together: bool) -> float:
         if together and standing.first is None:
             frame = sort_events(planned, self.neighboring)
         else:
@@ -488,8 +479,6 @@ class Ledger(NeverCopied):
 
     def to_frame(self) -> Any:
         """Return the bookings as a frame: booking, purpose, event."""
-        from discreet.privacy.accounting import events
-
         return frame(
             {
                 "booking": [entry.booking for entry in self.entries],
@@ -499,8 +488,6 @@ class Ledger(NeverCopied):
         )
 
     def _repr_html_(self) -> str:
-        from discreet.privacy.accounting import events
-
         spent, left = self.spent(), self.remaining()
         budget = "no limit" if math.isinf(self.epsilon) else f"{self.epsilon:g}"
         facts = [

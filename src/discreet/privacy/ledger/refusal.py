@@ -5,59 +5,43 @@ The advice is of the event's own kind, and was tried: what it says can be reserv
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.errors import DiscreetError, Part, Proposal
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import pure_epsilon, sort_events
+from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger.filter import Standing
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 
 #: Nothing smaller than this part of what was asked for is advised.
 _LEAST = 1e-4
 
 
 #: What would be booked at another epsilon: one event, or one for each part.
-EventsAt = Callable[[float], "Event | Sequence[Event]"]
+EventsAt = Callable[[float], Event | Sequence[Event]]
 
 
-class Asked(NamedTuple):
-    """A booking that does not fit.
+def refusal(
+    standing: Standing,
+    parts: Sequence[tuple[Event, str]],
+    at_epsilon: EventsAt | None,
+    total: Cost,
+    left: float,
+) -> list[Part]:
+    """Say why a booking does not fit after ``standing``, and what to do: the parts of a message.
 
-    Attributes
-    ----------
-    parts : sequence of (event, purpose)
-    at_epsilon : callable or None
-        The events of the same releases at another epsilon.
-    total : Cost
-        With it.
-    left : float
-        What is left for one Gaussian release.
+    ``total``: what all costs with it; ``left``: what is left for one Gaussian release.
     """
-
-    parts: Sequence[tuple["Event", str]]
-    at_epsilon: "EventsAt | None"
-    total: Cost
-    left: float
-
-
-def refusal(standing: Standing, asked: Asked) -> list[Part]:
-    """Say why a booking does not fit after ``standing``, and what to do: the parts of a message."""
-    from discreet.privacy.accounting import events
-
     epsilon, delta = standing.budget.epsilon, standing.budget.delta
-    said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in asked.parts)
-    count, left = standing.n_bookings + 1, _down(asked.left)
+    said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in parts)
+    count, left = standing.n_bookings + 1, _down(left)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
-    total = f"epsilon = {asked.total.epsilon:.6g} ({asked.total.accountant})"
-    booked = [event for event, _ in asked.parts]
+    comes_to = f"epsilon = {total.epsilon:.6g} ({total.accountant})"
+    booked = [event for event, _ in parts]
     failures = [part for event in booked for part in events.failures_of(event)]
     lacks_delta = bool(failures) and not _fits(standing, failures)
     if lacks_delta:
-        total = "above any epsilon at this delta, because failures take more of it than there is"
+        comes_to = "above any epsilon at this delta, because failures take more of it than there is"
     advice: list[Part] = ["Nothing is left: only a larger budget, which is a weaker promise, pays for more"]
     if left > 0:
         advice = [f"What is left is epsilon = {left:.3g} at this delta for one Gaussian release; "]
@@ -66,13 +50,13 @@ def refusal(standing: Standing, asked: Asked) -> list[Part]:
                 f"its failure probability alone is more than is left of the ledger's delta, {delta:g}: lower its own "
                 "delta, book it before what is Gaussian, or make a ledger that sets more aside for failures"
             )
-        elif asked.at_epsilon is not None:
-            advice += _at_another_epsilon(standing, asked.at_epsilon)
+        elif at_epsilon is not None:
+            advice += _at_another_epsilon(standing, at_epsilon)
         else:
             advice.append(_with_more_noise(standing, booked))
     return [
         f"the budget of epsilon = {epsilon:g} at delta = {delta:g} does not cover {said}: with it, the total of "
-        f"{bookings} is {total}. This was not booked. ",
+        f"{bookings} is {comes_to}. This was not booked. ",
         *advice,
         ".",
     ]
@@ -87,9 +71,7 @@ def _at_another_epsilon(standing: Standing, at_epsilon: EventsAt) -> list[Part]:
     return [_lower(found), *((" (", Proposal("epsilon", found), ")") if found else ())]
 
 
-def _with_more_noise(standing: Standing, booked: "Sequence[Event]") -> str:
-    from discreet.privacy.accounting import events
-
+def _with_more_noise(standing: Standing, booked: Sequence[Event]) -> str:
     pure = _pure_epsilon_of(booked)
     most = pure or 1.0
     found = _largest(
@@ -101,7 +83,7 @@ def _with_more_noise(standing: Standing, booked: "Sequence[Event]") -> str:
     return f"give {what} at least {math.ceil(1000 / found) / 1000:.7g} times as much noise"
 
 
-def _fits(standing: Standing, booked: "Sequence[Event]") -> bool:
+def _fits(standing: Standing, booked: Sequence[Event]) -> bool:
     return within(standing.after(booked).cost().epsilon, standing.budget.epsilon)
 
 
@@ -109,7 +91,7 @@ def _lower(epsilon: float) -> str:
     return f"lower its epsilon to at most {epsilon:.3g}" if epsilon > 0 else "nothing more can be released"
 
 
-def _pure_epsilon_of(booked: "Sequence[Event]") -> float | None:
+def _pure_epsilon_of(booked: Sequence[Event]) -> float | None:
     """Return the pure loss of one of the equal releases that one event is made of, failures aside; else None."""
     totals = sort_events(booked)
     if len(booked) > 1 or totals.all_precision or len(totals.pure) != 1:

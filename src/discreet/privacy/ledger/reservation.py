@@ -11,13 +11,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
+
+from dp_accounting import dp_event as dp
 
 from discreet._base.validate import shown
 from discreet.errors import PrivacyError
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.events import Event
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Entry:
         can be booked on, and left out of records. Entries and ledgers are compared without it. "" where there is none.
     """
 
-    event: "Event"
+    event: Event
     purpose: str
     booking: int
     division: str = ""
@@ -49,8 +50,6 @@ class Entry:
     @property
     def digest(self) -> str:
         """What tells this entry from all others: the digest of all that it holds, its nonce included."""
-        from discreet.privacy.accounting import events
-
         told = [
             self.booking,
             events.to_json(self.event),
@@ -100,10 +99,8 @@ class Reservation:
     entry: "Entry | None" = None
 
     def __init__(
-        self, event: "Event", purpose: str, privacy_unit: str, neighboring: str, *, rehearsed: bool = False
+        self, event: Event, purpose: str, privacy_unit: str, neighboring: str, *, rehearsed: bool = False
     ) -> None:
-        from dp_accounting import dp_event as dp
-
         self.event = event
         self.purpose = purpose
         self.privacy_unit = privacy_unit
@@ -115,7 +112,7 @@ class Reservation:
         self._unlimited = any(isinstance(leaf, dp.NonPrivateDpEvent) for leaf in self._left)
         self._reserved = (self._precision, self._left.copy())
 
-    def use(self, event: "Event", *, privacy_unit: str, neighboring: str) -> None:
+    def use(self, event: Event, *, privacy_unit: str, neighboring: str) -> None:
         """Draw on the reservation for one release.
 
         An event says how large noise is beside a sensitivity, and a sensitivity is about one unit and one relation:
@@ -153,10 +150,8 @@ class Reservation:
             self._precision -= precision
             self._left -= needed
 
-    def _short(self, event: "Event", *, once: bool) -> str:
+    def _short(self, event: Event, *, once: bool) -> str:
         """Say why an event is not covered; ``once`` tells that the whole reservation would have covered it."""
-        from discreet.privacy.accounting import events
-
         if once:
             return (
                 f"the reservation for {self.purpose!r} has been used, and what is left of it does not cover "
@@ -179,12 +174,8 @@ class Reservation:
         return f"Reservation({self.purpose!r})"
 
 
-def _needed(event: "Event") -> tuple[Fraction, Counter[Any]]:
+def _needed(event: Event) -> tuple[Fraction, Counter[Any]]:
     """Return what an event draws: the sum of 1 / noise_multiplier^2 of what is Gaussian, and each of the others."""
-    from dp_accounting import dp_event as dp
-
-    from discreet.privacy.accounting import events
-
     precision, others = Fraction(0), Counter[Any]()
     for leaf, count in events.leaves(event):
         if isinstance(leaf, dp.GaussianDpEvent):
