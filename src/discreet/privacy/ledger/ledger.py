@@ -20,6 +20,8 @@ Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
 Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy", arXiv:2209.15596.
 """
 
+from __future__ import annotations
+
 import math
 import secrets
 from collections.abc import Callable, Sequence
@@ -126,7 +128,7 @@ class Ledger(NeverCopied):
         neighboring: str | None = None,
         failure_share: float | None = None,
         unit_name: str | None = None,
-    ) -> "Ledger":
+    ) -> Ledger:
         """Open the ledger kept in a file; make it where the file is absent and a budget is given.
 
         Parameters
@@ -306,13 +308,13 @@ class Ledger(NeverCopied):
             )
         self._storage.check_process()
 
-    def snapshot(self) -> "Ledger":
+    def snapshot(self) -> Ledger:
         """Return a closed copy, as a release carries it."""
         copy = self._from_fields(ledger_file.Fields(self._budget, self.entries))
         copy._closed = True
         return copy
 
-    def rehearsal(self) -> "Ledger":
+    def rehearsal(self) -> Ledger:
         """Return an open copy to try bookings on: its reservations release nothing, and this ledger stays as it is."""
         copy = self._from_fields(ledger_file.Fields(self._budget, self.entries))
         copy._rehearses = True
@@ -516,7 +518,7 @@ class Ledger(NeverCopied):
         return ledger_file.seal(ledger_file.Fields(self._budget, self.entries))
 
     @classmethod
-    def from_json(cls, value: object) -> "Ledger":
+    def from_json(cls, value: object) -> Ledger:
         """Return the ledger that :meth:`to_json` wrote: closed, for two that read one JSON would be two budgets.
 
         Raises
@@ -534,7 +536,7 @@ class Ledger(NeverCopied):
         return ledger
 
     @classmethod
-    def _from_fields(cls, fields: ledger_file.Fields) -> "Ledger":
+    def _from_fields(cls, fields: ledger_file.Fields) -> Ledger:
         ledger = cls(**fields.budget._asdict())
         ledger._storage.entries = fields.entries
         return ledger
