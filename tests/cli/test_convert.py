@@ -132,14 +132,14 @@ def test_nothing_is_overwritten(corpus, tmp_path, capsys):
     assert other.read_text() == "other\n"
     other.unlink()
     assert convert(source, tmp_path / "z.mtx") == 0
-    # The same words in the way are no harm: two formats beside each other.
-    assert convert(source, tmp_path / "z.uci") == 0
 
 
 def test_persons_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):
     write_corpus(Corpus(COUNTS, WORDS), tmp_path / "bare.npz")
     (tmp_path / "y.persons.txt").write_text("1\n2\n3\n4\n")
-    assert "y.persons.txt belongs to another" in refused(capsys, tmp_path / "bare.npz", tmp_path / "y.mtx")
+    assert "y.persons.txt exists, and would be read with y.mtx" in refused(
+        capsys, tmp_path / "bare.npz", tmp_path / "y.mtx"
+    )
     assert not (tmp_path / "y.mtx").exists()
     assert not list(tmp_path.glob(".*"))
 

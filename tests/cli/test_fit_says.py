@@ -92,14 +92,6 @@ def test_a_document_that_stands_in_the_header_is_not_shown(capsys, tmp_path):
     assert "Brannigan" not in said
 
 
-def test_options_of_groups_need_a_field(capsys, notes, tmp_path):
-    for option in (("--every", "month", "--from", "2025-01"), ("--by", "ward"), ("--private-groups",)):
-        code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", *option)
-        assert code == 2
-        assert "--by FIELD" in said
-    assert not (tmp_path / "model").exists()
-
-
 def test_a_missing_field_is_called_as_its_option(capsys, notes, tmp_path):
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", "--person", "who")
     assert code == 2

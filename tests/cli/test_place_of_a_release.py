@@ -35,10 +35,7 @@ def full(notes):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["--out disk/m", "--out m --report disk/r.html", "--out m --by ward --groups g --shares disk/s.json"],
-)
+@pytest.mark.parametrize("option", ["--out disk/m", "--out m --report disk/r.html"])
 def test_a_full_disk_is_found_before_anything_is_booked(full, option, capsys):
     assert run(f"fit n.jsonl {HOW} {option}".split()) == 2
     said = capsys.readouterr().err

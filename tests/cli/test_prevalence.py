@@ -421,14 +421,18 @@ def test_it_is_said_what_the_topics_cost(ward_notes, tmp_path, capsys):
         assert "not counted in the promise" in told
 
 
-def test_shares_of_a_run_are_shown_and_say_that_the_topics_are_counted(ward_notes, tmp_path, capsys):
+def test_shares_are_shown_and_say_that_the_topics_are_counted(ward_notes, tmp_path, capsys):
+    notes, ledger = (
+        [str(ward_notes / "notes.jsonl"), "--text", "body"],
+        ["--ledger", str(tmp_path / "b.json")],
+    )
+    fit = ["--topics", "3", "--epsilon", "8", "--budget", "12", "--out", str(tmp_path / "topics")]
+    assert run(["fit", *notes, *fit, *ledger, "--seed", "0", "--set", "allow_unlearnable=true"]) == 0
     out = tmp_path / "wards.json"
-    arguments = ["fit", str(ward_notes / "notes.jsonl"), "--text", "body", "--topics", "3", "--epsilon", "8"]
-    arguments += [*wards_by_quarter(ward_notes), "--shares", str(out), "--out", str(tmp_path / "topics")]
-    assert run([*arguments, "--seed", "0", "--set", "allow_unlearnable=true"]) == 0
+    where = [*wards_by_quarter(ward_notes), "--epsilon", "2", "--seed", "0", "--out", str(out)]
+    assert run(["prevalence", str(tmp_path / "topics"), *notes, *where, *ledger]) == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "each group against all the others, all tested together" in said
-    assert f"discreet report {out}" in said
     made = PrevalenceRelease.load(out)
     assert len(made.groups) == 6
     for told in (made.card(), made.to_html()):

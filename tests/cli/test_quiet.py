@@ -83,10 +83,6 @@ SEEDED = "reproducible, not for release"
             [SEEDED],
         ),
         (
-            f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --set allow_unlearnable=true {BY} --shares s.json --out n",
-            ["Publish neither before the review"],
-        ),
-        (
             f"prevalence topics notes.jsonl {TEXT} {BY} --epsilon 2 --seed 1 --out p.json",
             [SEEDED, "the costs add up"],
         ),

@@ -1,4 +1,4 @@
-"""`discreet review --shares`: shares that a fit made with its topics leave with the reviewed words, and no others."""
+"""`discreet review --shares`: shares of topics leave with the reviewed words, and no others."""
 
 import json
 import re
@@ -26,7 +26,7 @@ THEMES = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Topics and shares of one fit; a doctor's name is the word most used of the first theme."""
+    """Topics and their shares; a doctor's name is the word most used of the first theme."""
     folder, rng = tmp_path_factory.mktemp("fit"), np.random.default_rng(0)
     lines = []
     for row in range(1500):
@@ -36,14 +36,12 @@ def made(tmp_path_factory):
     (folder / "notes.jsonl").write_text("\n".join(lines))
     (folder / "words.txt").write_text("\n".join(word for theme in THEMES for word in theme))
     (folder / "wards.txt").write_text("north\nsouth\n")
-    fit(folder, folder)
+    how = f"{folder}/notes.jsonl --text note --epsilon 8 --seed 1"
+    words = f"--vocabulary {folder}/words.txt --vocabulary-is-public"
+    where = f"--by ward --groups {folder}/wards.txt"
+    assert run(f"fit {how} --topics 3 {words} --out {folder}/topics".split()) == 0
+    assert run(f"prevalence {folder}/topics {how} {where} --out {folder}/wards.json".split()) == 0
     return folder
-
-
-def fit(folder, out):
-    call = "--text note --epsilon 8 --topics 3 --seed 1 --vocabulary {0}/words.txt --vocabulary-is-public --by ward"
-    call += " --groups {0}/wards.txt --shares {1}/wards.json --out {1}/topics"
-    assert run(["fit", f"{folder}/notes.jsonl", *call.format(folder, out).split()]) == 0
 
 
 @pytest.fixture
@@ -163,12 +161,3 @@ def test_a_group_that_holds_a_removed_word_is_told(fitted, capsys):
     call = "review topics --drop okafor --by R --shares named.json --shares-out new.json"
     assert run(call.split()) == 0
     assert "the group 1 of new.json still holds a word" in " ".join(capsys.readouterr().err.split())
-
-
-def test_fit_says_how_its_shares_are_reviewed(made, tmp_path, capsys):
-    fit(made, tmp_path)
-    said = capsys.readouterr().err
-    assert (
-        f"discreet review {tmp_path}/topics --shares {tmp_path}/wards.json --shares-out reviewed-wards.json"
-        in said
-    )

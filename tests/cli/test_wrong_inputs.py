@@ -40,7 +40,6 @@ MISTAKES = [
     (f"{FIT} --stop-words germn", "Did you mean german?"),
     (f"{FIT} --vocabulary missing.txt", "missing.txt"),
     (f"{FIT} --vocabulary-is-public", "--vocabulary"),
-    (f"{FIT} --by ward", "--shares FILE"),
     (f"{FIT} --word-vectors missing.vec", "missing.vec"),
     (f"{FIT} --out full", "new or empty folder"),
     (f"{FIT} --out nowhere/m", "make it first"),

@@ -1,15 +1,12 @@
 """Words, topics and their shares in groups in one go: one booking, one budget, and refusals before it."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
-from discreet import Corpus, Ledger, PrivateCountVectorizer, Release, TopicPrevalence, fit_topics
-from discreet.cli.app import run
+from discreet import Corpus, Ledger, PrivateCountVectorizer, TopicPrevalence, fit_topics
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.wording import naming
 
 RNG = np.random.default_rng(0)
@@ -116,74 +113,3 @@ def test_a_label_that_is_not_listed_is_told_before_topics_are_trained():
 def test_shares_alone_need_topics():
     with pytest.raises(ParameterError, match="release must be a Release; only fit_topics"):
         TopicPrevalence(None, groups=["a"]).fit(np.ones((3, 2), int), by=["a"] * 3)
-
-
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory):
-    path = tmp_path_factory.mktemp("notes") / "notes.jsonl"
-    with path.open("w") as file:
-        for row, text in enumerate(TEXTS):
-            ward = wards(len(TEXTS))[row] if row else ""
-            file.write(json.dumps({"body": text, "ward": ward, "date": f"2024-0{1 + row % 3}-07"}) + "\n")
-    return path
-
-
-def call(notes, folder, *options):
-    arguments = ["fit", str(notes), "--text", "body", "--topics", "2", "--epsilon", "4", "--seed", "0"]
-    return run(
-        [*arguments, "--out", str(folder / "model"), "--set", "allow_unlearnable=true", "--quiet", *options]
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "groups"),
-    [
-        (["--by", "ward", "--groups", "{}/wards.txt"], ("north", "south")),
-        (["--by", "ward", "--private-groups", "--by-share", "0.5"], ("north", "south")),
-        (
-            ["--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-03"],
-            ("2024-01", "2024-02", "2024-03"),
-        ),
-    ],
-)
-def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
-    (tmp_path / "wards.txt").write_text("north\nsouth\n")
-    options = [option.format(tmp_path) for option in options]
-    ledger = tmp_path / "budget.json"
-    assert call(notes, tmp_path, *options, "--shares", str(tmp_path / "w.json"), "--ledger", str(ledger)) == 0
-    made = PrevalenceRelease.load(tmp_path / "w.json")
-    assert (tmp_path / "w.md").read_text() == made.card()
-    assert "on the same ledger: what they cost is in the promise above." in made.card()
-    assert "public before" not in made.card()
-    assert made.groups == groups
-    assert made.promise.epsilon == pytest.approx(4.0, rel=1e-3)
-    assert Ledger.open(ledger).spent().epsilon == pytest.approx(4.0, rel=1e-3)
-    assert len(Release.load(tmp_path / "model").topic_word) == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--by", "ward", "--groups", "{}/wards.txt"], "--shares FILE, a new file"),
-        (["--shares", "{}/w.json"], "--by FIELD, which names the groups"),
-        (["--by", "ward", "--shares", "{}/w.json"], "name the public groups"),
-        (
-            ["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/wards.txt", "--by-share", "1"],
-            "--by-share must be",
-        ),
-        (["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/north.txt"], "not among the 1 group"),
-        (
-            ["--by", "ward", "--shares", "{}/w.json", "--private-groups", "--set", "unlisted=error"],
-            "'unlisted' is none of them",
-        ),
-    ],
-)
-def test_the_command_refuses_before_it_spends(notes, tmp_path, capsys, options, message):
-    (tmp_path / "wards.txt").write_text("north\nsouth\n")
-    (tmp_path / "north.txt").write_text("north\n")
-    options = [option.format(tmp_path) for option in options]
-    ledger = tmp_path / "budget.json"
-    assert call(notes, tmp_path, *options, "--ledger", str(ledger)) == 2
-    assert message in capsys.readouterr().err
-    assert not ledger.exists()
-    assert not (tmp_path / "model").exists()

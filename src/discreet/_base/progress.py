@@ -4,7 +4,7 @@ Where nobody gives a callback, a bar is drawn in a notebook or at an interactive
 :func:`show_progress` says otherwise.
 
 :class:`Bars` draws one line a stage, again as work goes on: no thread, nothing to close. Where documents are counted it
-says how many a second. The command's terminal has bars of rich. A stage that ends within a second is not shown at all.
+says how many a second. A stage that ends within a second is not shown at all.
 """
 
 import sys

@@ -67,7 +67,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, logsumexp, polygamma
 
 from discreet._base.progress import Callback
-from discreet._base.validate import check, choice, number, whole
+from discreet._base.validate import FLAG, check, choice, number, whole
 from discreet.audit.arguments import SEED, TRAIN, Noise, as_members, check_promise, check_statistics
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
@@ -300,6 +300,7 @@ def lira(
         train=(train, TRAIN),
         n_shadows=(n_shadows, whole(4)),
         n_targets=(n_targets, whole()),
+        online=(online, FLAG),
         random_state=(random_state, SEED),
         spread=(spread, choice(*get_args(Spread))),
         attack=(attack, choice(*get_args(Attack))),
@@ -307,7 +308,9 @@ def lira(
     check_promise(epsilon, delta, noise)
     counts = check_counts(corpus)
     if folder is not None and random_state is None:
-        raise ParameterError("a folder of shadows is of use only with a seed: pass random_state=0.")
+        raise ParameterError(
+            "`folder` keeps models that are of use only with the same seed: pass `random_state=0`."
+        )
     given = None if target is None else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")

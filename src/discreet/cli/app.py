@@ -32,16 +32,12 @@ from discreet.errors import (
 _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
 
-#: What parameters of the library are called on the command line, where that is not ``--name``.
+#: What parameters of the library are called on the command line, where that is not ``--name``, or ``--topics`` for
+#: ``n_topics``.
 _OPTIONS = {
     "end": "--to",
     "freq": "--every",
     "group_selection": "--private-groups",
-    "n_documents": "--documents",
-    "n_shadows": "--shadows",
-    "n_targets": "--targets",
-    "n_topics": "--topics",
-    "n_words": "--words",
     "persons": "--person",
     "privacy_unit": "--unit",
     "random_state": "--seed",
@@ -51,10 +47,7 @@ _OPTIONS = {
 #: The same in single commands.
 _OPTIONS_OF = {
     "answer": {"label": "--name"},
-    "audit": {"n_jobs": "--set jobs="},
     "convert": {"format": "--from or --to"},
-    "check": {"label": "--by"},
-    "fit": {"label": "--by"},
     "perturb": {"label": "--name"},
     "prevalence": {"label": "--by"},
     "transform": {"label": "--id"},
@@ -213,7 +206,7 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
     named = {name for each in getattr(own, "params", ()) for name in each.opts}
 
     def call(part: Parameter | Proposal) -> str:
-        option = options.get(part.name, "--" + part.name.replace("_", "-"))
+        option = options.get(part.name, "--" + part.name.removeprefix("n_").replace("_", "-"))
         value = part.value if isinstance(part, Proposal) else ...
         if part == Proposal("group_selection", "private"):
             return option

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from discreet._base.progress import Callback, Rates
+from discreet._base.progress import Bars, Callback, Rates
 from discreet.cli.files import written
 from discreet.release import Release
 from discreet.release.files import clean
@@ -59,26 +57,12 @@ def whole_words(console: Console) -> Console:
 @contextmanager
 def progress(*, quiet: bool = False) -> Generator[Callback]:
     """Show progress as bars on a terminal, else as a plain line a stage; where documents are counted, how fast, too."""
-    rates = Rates()
     if quiet:
         yield lambda stage, done, total: None
     elif sys.stderr.isatty():
-        columns = (
-            TextColumn("{task.description:<36}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}{task.fields[rate]}"),
-        )
-        with Progress(*columns, TimeElapsedColumn(), console=console(), transient=False) as bars:
-            tasks: dict[str, TaskID] = {}
-
-            def show(stage: str, done: int, total: int) -> None:
-                if stage not in tasks:
-                    tasks[stage] = bars.add_task(escape(stage), total=total, rate="")
-                bars.update(tasks[stage], completed=done, total=total, rate=rates.told(stage, done))
-
-            yield show
+        yield Bars()
     else:
-        lines, last = console(), ("", 0, 0)
+        rates, lines, last = Rates(), console(), ("", 0, 0)
 
         def say(stage: str, done: int, total: int) -> None:
             nonlocal last

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import discreet
 from discreet._base.files import write_whole
 from discreet._base.progress import Callback
 from discreet.cli.options import called, check_output_file, refuse_given
@@ -21,16 +22,14 @@ from discreet.corpus.formats.table import FORMATS
 from discreet.errors import EngineError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus, ShardedCorpus
+    from discreet.corpus import ShardedCorpus
     from discreet.engines import Engine
-    from discreet.privacy import Ledger
-    from discreet.release import Release
     from discreet.release.numbers import NumbersRelease
 
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
-def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
+def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, list[Path]]":
     """Read a corpus with the files beside it that ``write_corpus`` would write; return it and those that were found.
 
     Words are public only where a file beside them says by whom that was said, and is about the same words.
@@ -64,7 +63,7 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
     return ShardedCorpus(source), []
 
 
-def say_skipped(corpus: "Corpus", say: Any) -> None:
+def say_skipped(corpus: "discreet.Corpus", say: Any) -> None:
     """Say what the reader found by itself, and how many documents were left out."""
     for note in corpus.notes:
         say.print(note)
@@ -73,7 +72,7 @@ def say_skipped(corpus: "Corpus", say: Any) -> None:
         say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}")
 
 
-def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
+def declare_public(corpus: "discreet.Corpus", command: str, *, listed: bool) -> "discreet.Corpus":
     """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public.
 
     Words that were counted from the texts need a list: ``listed`` says whether ``--vocabulary`` names one.
@@ -189,22 +188,20 @@ def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
 #: What this run wrote elsewhere than it was asked to.
 _ELSEWHERE: list[str] = []
 #: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.
-_OPENED: list[tuple["Ledger", float | None]] = []
+_OPENED: list[tuple["discreet.Ledger", float | None]] = []
 
 
-def name_of_unit(unit: str, topics: "Release") -> str | None:
+def name_of_unit(unit: str, topics: "discreet.Release") -> str | None:
     """Return what the topics call a unit, where they protect units of the same kind."""
     return topics.ledger.unit_name if topics.promise.privacy_unit == unit else None
 
 
 def open_ledger(
     path: Path, epsilon: float, delta: float, unit: str, unit_name: str | None = None
-) -> "Ledger":
+) -> "discreet.Ledger":
     """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
-    from discreet.privacy import Ledger
-
     new = not path.exists()
-    ledger = Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+    ledger = discreet.Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=unit_name)
     _OPENED.append((ledger, None if new else ledger.spent().epsilon))
     return ledger
 
@@ -216,19 +213,18 @@ def ledger_for(
     delta: float,
     unit: str,
     unit_name: str | None = None,
-) -> "Ledger | None":
+) -> "discreet.Ledger | None":
     """Return the ledger of a run: that in a file, or one of its own where its units have a name.
 
     Otherwise the estimator makes one; or, where columns were chosen privately, books where the choice is.
     """
     from discreet.corpus.vocabulary import choices_of
-    from discreet.privacy import Ledger
 
     if path is not None:
         return open_ledger(path, epsilon, delta, unit, unit_name)
     if unit_name is None or choices_of(documents):
         return None
-    return Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+    return discreet.Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
 
 
 def close_ledgers() -> None:

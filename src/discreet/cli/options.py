@@ -56,7 +56,7 @@ def all_but(*left_out: str) -> tuple[str, ...]:
 
 
 #: Values that are text whatever they look like.
-_TEXTS = {"format", "encoding", "delimiter", "sheet", "token_pattern", "stop_words", "languages", *_DETAILS}
+_TEXTS = {*_DETAILS, *READ[:4], "folder", "token_pattern", "stop_words", "languages"}
 
 #: What options are that several commands take.
 SHARED = f"""
@@ -162,12 +162,10 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        if given.get(
-            "quiet"
-        ):  # what warns that a promise is void, or says less than is so, is told all the same
-            warnings.simplefilter(
-                "ignore", WeakForecastWarning
-            )  # the command restores the filters when it ends
+        # What warns that a promise is void, or says less than is so, is told to who is quiet, too.
+        if given.get("quiet"):
+            # The command restores the filters when it ends.
+            warnings.simplefilter("ignore", WeakForecastWarning)
         for name, kind in groups.items():
             own = [one.name for one in fields(kind) if one.name in given]  # pyright: ignore
             given[name] = kind(**{one: given.pop(one) for one in own})

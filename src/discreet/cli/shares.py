@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import discreet
 from discreet._base.files import read_list
 from discreet.cli.options import Group
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.central import TopicPrevalence
     from discreet.release.prevalence import PrevalenceRelease
 
 
@@ -36,9 +36,8 @@ class InGroups(Group):
             )
         return fields
 
-    def shares_of(self, release: Any, *, whole: bool = False, **settings: Any) -> "TopicPrevalence":
+    def shares_of(self, release: Any, *, whole: bool = False, **settings: Any) -> "discreet.TopicPrevalence":
         """Return what releases shares in these groups, its settings checked; ``whole``: all documents are one group."""
-        from discreet.central import TopicPrevalence
         from discreet.central.prevalence.brought import ALL
 
         public = self.groups is not None or self.every is not None
@@ -53,7 +52,7 @@ class InGroups(Group):
                 "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06, or both for a "
                 "cross table; or let their names be chosen: --private-groups."
             )
-        shares = TopicPrevalence(
+        shares = discreet.TopicPrevalence(
             release,
             [ALL] if whole else None if self.groups is None else read_list(self.groups, Parameter("groups")),
             freq=self.every,

@@ -88,7 +88,7 @@ def choose_topics(
             if not documents.words_are_public and documents.word_origin.kind != "chosen":
                 raise PrivacyError(_NEEDS_WORDS)
             chosen |= {"epsilon": epsilon, "delta": 1e-6 if delta is None else delta}
-            unit = "document" if documents.persons is None else "person"
+            unit = documents.unit
             book = ledger_for(ledger, documents, epsilon, chosen["delta"], unit)
             found = choose_n_topics_privately(
                 documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **chosen

@@ -1,7 +1,5 @@
 """`discreet convert`: a corpus from one format into another, whole or not at all."""
 
-import filecmp
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writab
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
-    from discreet.corpus import Corpus, ShardedCorpus
+    from discreet.corpus import ShardedCorpus
 
 SIDES = ("vocab", "persons", "labels", "origin")
 
@@ -51,6 +49,7 @@ def convert(
     --shard-documents: Write a folder of shards with this many documents each; texts are streamed.
     """
     from discreet.cli.display import console, progress
+    from discreet.corpus import write_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
     say, source = console(quiet=quiet), in_[0]
@@ -78,7 +77,7 @@ def convert(
         for file in beside:
             say.print(f"used {file}")
         say_skipped(found, say)
-        say.print(f"wrote {', '.join(map(str, _write(found, out, to)))}")
+        say.print(f"wrote {', '.join(map(str, write_corpus(found, out, to)))}")
     say.print(repr(found))
     if shard_documents is not None and known in TEXT_FORMATS and "stop_words" not in how.given:
         say.print(
@@ -93,6 +92,8 @@ convert.__doc__ = (
 
 def _check(source: Path, out: Path, target_format: str | None) -> None:
     """Refuse what cannot work before a large file is read."""
+    from discreet.corpus.read import side_file
+
     wanted = target_format or find_writable_format(out)
     if wanted not in WRITABLE_FORMATS:
         why = "holds raw text, which counts are not" if wanted in FORMATS else "is not known"
@@ -100,38 +101,12 @@ def _check(source: Path, out: Path, target_format: str | None) -> None:
     check_output_file(out, option="OUT", apart={"IN": source})
     if out.exists():  # empty, or no file
         raise CorpusError(f"{out} exists; name another file.")
-
-
-def _write(corpus: "Corpus", out: Path, target_format: str | None) -> list[Path]:
-    """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
-    from discreet._base.files import flush_folder
-    from discreet.corpus import write_corpus
-    from discreet.corpus.read import side_file
-
-    folder = out.absolute().parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{out.name}.") as room:
-        new = write_corpus(corpus, Path(room) / out.name, target_format)
-        targets = [out.with_name(file.name) for file in new]
-        in_the_way = [
-            target
-            for file, target in zip(new, targets, strict=True)
-            if target.exists() and not filecmp.cmp(file, target, shallow=False)
-        ]
-        if in_the_way:
-            raise CorpusError(f"{in_the_way[0]} exists; name another OUT.")
-        # Persons of another corpus, left beside this one, would be read with it the next time.
-        if len(new) > 1:
-            left = [side_file(out, side) for side in SIDES]
-            strangers = [file for file in left if file.exists() and file not in targets]
-            if strangers:
+    if not FORMATS[wanted].whole:
+        for beside in (side_file(out, side) for side in SIDES):
+            if beside.exists():  # persons of another corpus, say, or its words
                 raise CorpusError(
-                    f"{strangers[0]} belongs to another corpus and would be read with this one; "
-                    "move it away, or name another OUT."
+                    f"{beside} exists, and would be read with {out.name}; move it away, or name another OUT."
                 )
-        for file, target in zip(new, targets, strict=True):
-            file.replace(target)
-        flush_folder(folder)
-    return targets
 
 
 #: Options that mean something where raw text is streamed.

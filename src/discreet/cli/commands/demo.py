@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import discreet
 from discreet.cli.options import check_output_file, check_output_folder
 from discreet.errors import CorpusError
 
@@ -18,7 +19,6 @@ def demo(out: Path = Path("model"), report: Path = Path("report.html"), quiet: b
 
     --report: HTML report to write.
     """
-    from discreet.central import fit_topics
     from discreet.cli.display import console, hand_over, progress
 
     say = console(quiet=quiet)
@@ -29,7 +29,7 @@ def demo(out: Path = Path("model"), report: Path = Path("report.html"), quiet: b
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
     )
     with progress(quiet=quiet) as callback:
-        release = fit_topics(
+        release = discreet.fit_topics(
             texts,
             epsilon=4.0,
             n_topics=20,

@@ -122,7 +122,7 @@ def _measure_privately(
     from discreet.cli.display import print_json
 
     epsilon, delta, ledger = budget
-    unit = "document" if documents.persons is None else "person"
+    unit = documents.unit
     book = ledger_for(ledger, documents, epsilon, delta, unit, name_of_unit(unit, release))
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=-1, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_

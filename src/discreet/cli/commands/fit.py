@@ -6,10 +6,12 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import discreet
+from discreet._base.validate import first_few
 from discreet.cli import files
 from discreet.cli.options import (
     PRIVATE,
@@ -22,12 +24,7 @@ from discreet.cli.options import (
     today,
     with_details,
 )
-from discreet.cli.shares import InGroups, check_field, labels_of, show_shares
 from discreet.errors import CorpusError, CorpusWarning, ParameterError
-
-if TYPE_CHECKING:
-    import discreet.corpus
-    from discreet.release import Release
 
 _SHOWN = 12
 #: What fit_topics takes that an option says, or a file.
@@ -58,10 +55,6 @@ def _fit(
     word_vectors: Path | None = None,
     budget: float | None = None,
     unit_name: str | None = None,
-    by: str | None = None,
-    shares: Path | None = None,
-    by_share: float = 0.2,
-    where: InGroups,
     set_: list[str] | None = None,
     seed: int | None = None,
     workers: str | None = None,
@@ -73,19 +66,13 @@ def _fit(
 
     --ledger: File that keeps the budget over several runs; made with this budget if absent.
     --budget: Epsilon of a new --ledger, for several runs; by default this run's.
-    --by: Also release the share of each topic in each group: the field that names the group.
-    --shares: New file for those shares: .json.
-    --by-share: Share of epsilon spent on that.
     --yes -y: Do not ask on a terminal before it spends.
 
     [The file and its words] --sheet --skip-empty --read --vocabulary --vocabulary-is-public --stop-words --word-vectors
-    [Shares of topics in groups] --by --shares --by-share --groups --every --from --to --private-groups
     [The run] --set --seed --workers --tls
     [Ledger and card] --budget --unit-name --about
     """
-    from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
-    from discreet.central.prevalence.estimator import check_labels
     from discreet.central.preview import preview
     from discreet.cli.app import as_option
     from discreet.cli.commands.perturb import say_unreachable
@@ -102,7 +89,7 @@ def _fit(
         check_output_folder(out)
     if report is not None:
         check_output_file(report, option="--report")
-    others = [name for name in inspect.signature(fit_topics).parameters if name not in _SAID]
+    others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
         "epsilon": epsilon,
@@ -119,33 +106,12 @@ def _fit(
         raise ParameterError(
             "--person protects persons, --set privacy_unit=document does not; give one of them."
         )
-    prevalence = None
-    if by is not None and shares is not None:
-        if not 0 < by_share < 1:
-            raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
-        files.check_release_file(shares, option="--shares")
-        unit = "document" if person is None else "person"
-        promise: dict[str, Any] = {"epsilon": by_share * epsilon, "delta": delta, "privacy_unit": unit}
-        prevalence = where.shares_of(None, **promise, random_state=seed, n_jobs=given["n_jobs"])
-    elif any(value not in (None, False) for value in (by, shares, *vars(where).values())):
-        raise ParameterError(
-            "shares of topics in groups need both --by FIELD, which names the groups, and --shares FILE, a new file."
-        )
     if word_vectors is not None:
         check_vector_file(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = how.format_of(corpus)
-    fields: tuple[str, ...] = ("",)
-    if by is not None:
-        check_field(corpus, known, by)
-        fields = where.fields_of(by)
-    options: dict[str, Any] = {
-        **how.options(known),
-        "person": person,
-        "label": None if by is None or known == "shards" else fields[0],
-        "vocabulary": vocabulary,
-    }
+    options: dict[str, Any] = {**how.options(known), "person": person, "vocabulary": vocabulary}
     read: Any = files.open_shards if known == "shards" else files.load
     documents, beside = read(corpus, known, **options)
     documents = documents.without_persons() if each_document else documents
@@ -155,7 +121,7 @@ def _fit(
         raise CorpusError(
             "these are counts without words; name the list of words, one per line: --vocabulary."
         )
-    given["privacy_unit"] = "document" if documents.persons is None else "person"
+    given["privacy_unit"] = documents.unit
     # Whom the run protects, by which words, before it does anything.
     sharded, cut = isinstance(documents, ShardedCorpus), options.get("tokenizer")
     if not sharded:
@@ -170,9 +136,6 @@ def _fit(
     if cut is not None and cut.stop_word_lists:
         usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.")
-    labels = labels_of(documents, fields, corpus, known, options) if by is not None else None
-    if prevalence is not None:  # before the file of a ledger is made
-        check_labels(prevalence, documents, labels)
     if ledger is None and budget is not None:
         raise ParameterError(
             f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
@@ -214,28 +177,15 @@ def _fit(
     with (
         progress(quiet=quiet) as callback,
         files.engine_for(workers, tls, sharded=sharded, threads=given["n_jobs"], callback=callback) as engine,
+        warnings.catch_warnings(),
     ):
-        if prevalence is not None:
-            prevalence.set_params(engine=engine)
-            given |= {"prevalence": prevalence, "by": labels}
-        with warnings.catch_warnings():
-            warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
-            release = fit_topics(
-                documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given
-            )
-    _say_what_came(release, say, chosen=not documents.word_origin.is_public)
-    date = today() if seed is None else None  # a seeded run gives the same bytes on any day
-    hand_over(with_details(release, about, date), out, report, say)
-    if prevalence is not None and shares is not None:
-        made = with_details(prevalence.release_, about, date)
-        written = files.save_with_card(made, shares)
-        show_shares(made, say)
-        say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:")
-        say.print(f"  discreet report {shares} --out shares.html --table shares.csv")
-        console().print(
-            "They name topics by their first words, which nobody has reviewed. Publish neither before the review:\n"
-            f"  discreet review {out} --shares {shares} --shares-out reviewed-{shares.name} --out reviewed"
+        warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
+        release = discreet.fit_topics(
+            documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given
         )
+    _say_what_came(release, say, chosen=not documents.word_origin.is_public)
+    # A seeded run gives the same bytes on any day.
+    hand_over(with_details(release, about, today() if seed is None else None), out, report, say)
 
 
 @options_of(_fit)
@@ -278,7 +228,7 @@ def _for_the_holder(told: bool, usual: Any) -> Callable[..., None]:
     return show
 
 
-def _say_what_came(release: "Release", say: Any, *, chosen: bool) -> None:
+def _say_what_came(release: "discreet.Release", say: Any, *, chosen: bool) -> None:
     """Say how many words were chosen, what vectors did, and what is to be expected of the topics."""
     from discreet.report.wording import forecast_told, weak_verdict
 
@@ -304,7 +254,7 @@ def _promise(settings: dict[str, Any], fields: tuple[str, ...], field: str | Non
     seen = [name for name in fields if is_field_name(name)]
     n_others = len(fields) - len(seen)
     budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
-    shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
+    shown = first_few(seen, _SHOWN)
     if n_others:  # not shown: they may be text of a file without a header
         shown += f" and {n_others} more, too long to show"
     told = f" Fields seen: {shown}." if seen else ""
@@ -319,7 +269,7 @@ def _promise(settings: dict[str, Any], fields: tuple[str, ...], field: str | Non
     return f"Protecting each document: {budget}.{told} {advice}"
 
 
-def _words(documents: "discreet.corpus.Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:
+def _words(documents: "discreet.Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:
     """Say where the words come from."""
     origin = documents.word_origin
     if origin.is_public:

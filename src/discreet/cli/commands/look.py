@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+import discreet
 from discreet.cli.options import Count, check_output_file
 from discreet.errors import ReleaseError
 
@@ -22,7 +23,7 @@ def report(
 ) -> None:
     """Write a report that people can look at: one offline HTML file.
 
-    It shows topics, or their shares in groups as `discreet prevalence` and `discreet fit --shares` write them.
+    It shows topics, or their shares in groups as `discreet prevalence` writes them.
 
     MODEL: Folder of a saved release, or a file of shares in groups (.json).
     --out: HTML file to write.
@@ -30,10 +31,9 @@ def report(
     --fit: Also show how good the model is: what `discreet evaluate --epsilon` released.
     --table: For shares in groups: also write them as a table (.csv).
     """
-    from discreet.release import Release
     from discreet.release.numbers import FitRelease
 
-    topics_of = None if model.is_file() else Release.load(model)  # what is to be shown first
+    topics_of = None if model.is_file() else discreet.Release.load(model)  # what is to be shown first
     check_output_file(out)
     if topics_of is None:
         _report_shares(model, out, audit or fit, table)
@@ -87,12 +87,11 @@ def topics(model: Path, words: Count = 10, by: str = "probability", json_: bool 
     --by: Order of the words: probability, or lift (words rare elsewhere move up).
     """
     from discreet.cli.display import console_of_results, print_json, print_topics
-    from discreet.release import Release
 
     if by not in ("probability", "lift"):
         raise ReleaseError(f"--by must be probability or lift, but is {by!r}.")
     order: Literal["probability", "lift"] = "lift" if by == "lift" else "probability"
-    release = Release.load(model)
+    release = discreet.Release.load(model)
     if json_:
         print_json({"guarantee": release.guarantee, "topics": release.top_words(words, by=order)})
         return
@@ -112,10 +111,9 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
     --out: Also write a page to look at: .html.
     """
     from discreet.cli.display import console_of_results, print_comparison
-    from discreet.release import Release
     from discreet.report import comparison
 
-    pair = Release.load(first), Release.load(second)
+    pair = discreet.Release.load(first), discreet.Release.load(second)
     if out is not None:
         check_output_file(out, (".html",))
     found = comparison.compare(*pair)

@@ -7,20 +7,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import discreet
+from discreet._base.validate import first_few
 from discreet.cli.options import CountOrNone, Texts, all_but, check_output_file
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.corpus import Corpus
     from discreet.local import BitChannel, Report
 
 Made = TypeVar("Made")
-#: Of documents that have spent their budgets, to be named; and how long a name may be.
+#: Of documents that have spent their budgets, and of words that cannot be found, to be named; and how long a name may
+#: be.
 _NAMED, _LONGEST_NAME = 10, 60
-#: Of words that cannot be found, to be named.
-_SHOWN_WORDS = 10
 
 
 class Per(StrEnum):
@@ -127,13 +127,12 @@ def perturb(
 
 def read_documents(
     documents: Path, known: Sequence[str], name: str | None, how: Texts
-) -> "tuple[Corpus, list[str | None], Any]":
+) -> "tuple[discreet.Corpus, list[str | None], Any]":
     """Return the documents, counted by public words, what each is called, and how texts were cut (None: no texts).
 
     A missing text is an empty document: whether one is answered for must not depend on what it says. In a folder of
     texts each file has a name, its path. Ways to write a letter with a mark are one (NFC), as in the memory.
     """
-    from discreet.corpus import read_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     file_format = how.format_of(documents)
@@ -141,7 +140,9 @@ def read_documents(
     options = how.options(file_format, stop_words=None)
     is_text = file_format in TEXT_FORMATS
     named = {} if field is None else {"label": field}
-    corpus = read_corpus(documents, file_format, vocabulary=known, keep_empty=is_text, **named, **options)
+    corpus = discreet.read_corpus(
+        documents, file_format, vocabulary=known, keep_empty=is_text, **named, **options
+    )
     many, cut = corpus.n_documents, options.get("tokenizer") if is_text else None
     if many == 0:
         raise CorpusError(f"{documents} holds no document.")
@@ -159,7 +160,7 @@ def read_documents(
 
 def give(
     make: "Callable[[Any, str | None], tuple[Made | None, float]]",
-    corpus: "Corpus",
+    corpus: "discreet.Corpus",
     names: Sequence[str | None],
 ) -> "tuple[list[Made], list[float], list[str | None], str]":
     """Return what the documents give, what each has lost, those whose budgets were spent, and the last refusal."""
@@ -183,9 +184,8 @@ def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None
         return
     who = "document has spent its budget" if len(spent) == 1 else "documents have spent their budgets"
     told = f"{len(spent)} {who} on earlier reports or answers; no further {what} without a larger --budget"
-    called = [_line(name) for name in spent[:_NAMED] if name is not None]
-    more = f" and {len(spent) - _NAMED:,} more" if len(spent) > _NAMED else ""
-    always.print(f"{told} ({', '.join(called)}{more})" if called else told)
+    called = [_line(name) for name in spent if name is not None]
+    always.print(f"{told} ({first_few(called, _NAMED)})" if called else told)
 
 
 def say_recorded(
@@ -227,10 +227,7 @@ def say_unreachable(
     never = [word for word in known if word not in cut(word)]
     if not never:
         return
-    shown = ""
-    if public:
-        more = f" and {len(never) - _SHOWN_WORDS:,} more" if len(never) > _SHOWN_WORDS else ""
-        shown = f" {', '.join(map(_line, never[:_SHOWN_WORDS]))}{more};"
+    shown = f" {first_few(map(_line, never), _NAMED)};" if public else ""
     options = "--read token_pattern=, stop_words=, ngram_range=, phrases=" if runs else "--read stop_words="
     how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)

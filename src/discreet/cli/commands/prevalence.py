@@ -1,15 +1,13 @@
 """`discreet prevalence`: where and when the topics of a release stand in private documents."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import discreet
 from discreet.cli import files
 from discreet.cli.options import PRIVATE, OfRelease, named_values, today, with_details
 from discreet.cli.shares import InGroups, check_field, cost_of_topics, labels_of, show_shares, write_table
 from discreet.errors import ParameterError
-
-if TYPE_CHECKING:
-    from discreet.release import Release
 
 #: What ``--set`` names.
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
@@ -51,8 +49,6 @@ def prevalence(
     """
     from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
     from discreet.cli.display import console, print_guarantee, progress
-    from discreet.corpus import read_corpus
-    from discreet.release import Release
 
     files.check_release_file(out)
     others = named_values(set_, _OTHERS, "--set")
@@ -62,7 +58,7 @@ def prevalence(
         check_field(corpus, known, by)
     elif known == "shards":
         raise ParameterError("shards have labels: give --by label, and the public groups.")
-    release = read_topics(model) if model.is_file() else Release.load(model)
+    release = read_topics(model) if model.is_file() else discreet.Release.load(model)
     options = how.options(known, stop_words=None, release=release)
     options |= {} if person is None else {"person": person}
     documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
@@ -81,7 +77,7 @@ def prevalence(
         files.engine_for(workers, tls, sharded=known == "shards", threads=-1, callback=callback) as engine,
     ):
         if documents is None:
-            documents = read_corpus(
+            documents = discreet.read_corpus(
                 corpus,
                 known,
                 label=fields[0] or None,
@@ -119,7 +115,7 @@ def prevalence(
     say.print(f"wrote {', '.join(map(str, written))}")
 
 
-def _promise(release: "Release", known_by: str | None, called: str | None) -> str:
+def _promise(release: "discreet.Release", known_by: str | None, called: str | None) -> str:
     """Say in one line whom these shares protect, and where the topics protect more."""
     if known_by is not None:
         return f"Protecting each {called or 'person'} ({known_by}), with all that they wrote."

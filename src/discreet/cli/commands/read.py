@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import typer
 
+import discreet
 from discreet.cli.options import PRIVATE, Count, OfRelease
 from discreet.errors import CorpusError, ReleaseError
 
@@ -38,12 +39,10 @@ def read(
     --documents -n: Documents to show.
     --least-words: Leave out documents with fewer words of the model.
     """
-    from discreet.corpus import read_corpus
     from discreet.corpus.formats.table import TEXT_FORMATS
-    from discreet.release import Release
     from discreet.report.wording import naming
 
-    release = Release.load(model)
+    release = discreet.Release.load(model)
     n_topics = len(release.topic_word)
     if topic > n_topics:
         raise ReleaseError(f"--topic must be from 1 to {n_topics}, but is {topic}.")
@@ -52,7 +51,7 @@ def read(
         raise CorpusError("this file holds counts, not texts to read; name the file of texts.")
     options = how.options(known, stop_words=None, release=release)
     options["vocabulary"] = release.vocabulary
-    found = read_corpus(corpus, known, **options)
+    found = discreet.read_corpus(corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()
     shares = release.transform(found.counts, n_jobs=-1)[:, topic - 1]
     order = np.argsort(-shares, kind="stable")
@@ -84,7 +83,7 @@ def _texts(
     corpus: Path, known: str, chosen: list[int], n_documents: int, options: dict[str, Any]
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
-    from discreet.corpus import Tokenizer, read_corpus
+    from discreet.corpus import Tokenizer
 
     kept: dict[int, str] = {}
     wanted, seen = set(chosen), itertools.count()
@@ -97,7 +96,7 @@ def _texts(
         return []
 
     again: dict[str, Any] = options | {"tokenizer": Tokenizer(tokenizer=keep, lowercase=False)}
-    read_corpus(corpus, known, **again)
+    discreet.read_corpus(corpus, known, **again)
     if next(seen) != n_documents:
         raise CorpusError("the file was changed while it was read; try again.")
     return kept

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import discreet
 from discreet._base.files import list_lines, read_list, write_whole
 from discreet.cli.files import check_release_file, save_with_card
 from discreet.cli.options import check_output_file, check_output_folder, today, with_details
@@ -15,17 +16,9 @@ from discreet.errors import ParameterError, ReleaseError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.release import Release
     from discreet.report.suspicion import Suspect
 
 _PAGE = 25
-#: Wrong answers in a row after which is said what the numbers are.
-_PATIENCE = 3
-_EXPLAINED = (
-    "A number stands before each word of the list above: 1 removes the first word, 2-4 the next three, and 1 3 two of "
-    "them. Enter keeps the words of this page and shows the next; q goes on with the topics. Ctrl-C ends without a "
-    "reviewed release."
-)
 
 
 def review(
@@ -55,12 +48,12 @@ def review(
     --names: Public list of names to look for, such as the staff list.
     --by: Who reviewed it, for card and report.
     --note: A sentence of the reviewer, for card and report.
-    --shares: Shares of these topics, as fit --by wrote them: they take the reviewed names and words.
+    --shares: Shares of these topics, of `discreet prevalence`: they take the reviewed names and words.
     --shares-out: New file for the reviewed shares: .json.
     --json: Print the words as JSON and stop.
     """
     from discreet.cli.display import console, print_json
-    from discreet.release import PrevalenceRelease, Release
+    from discreet.release import PrevalenceRelease
     from discreet.release.edits import (
         EditList,
         apply,
@@ -82,7 +75,7 @@ def review(
         )
     if shares_out is not None:
         check_release_file(shares_out, option="--shares-out")
-    release = Release.load(model)
+    release = discreet.Release.load(model)
     of_groups = None if shares is None else PrevalenceRelease.load(shares)
     if of_groups is not None:  # those of other topics are refused before anybody is asked anything
         reviewed_shares(of_groups, release, EditList(), release)
@@ -159,16 +152,11 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     """Print a page of the list, numbered."""
     from discreet.cli.display import print_table
     from discreet.report.suspicion import knows_general_language
-    from discreet.report.wording import shown
+    from discreet.report.wording import many, shown
 
     if start == 0:
-        n = len(suspects)
-        found = (
-            f"{n} word{'s' * (n > 1)} to look at, the most suspicious first."
-            if n
-            else "No word looks suspicious."
-        )
-        say.print(found)
+        found = f"{many(len(suspects), 'word')} to look at, the most suspicious first."
+        say.print(found if suspects else "No word looks suspicious.")
         if not knows_general_language():
             say.print("Rare words are not told from usual ones: pip install 'discreet[review]' (wordfreq).")
     if not suspects:
@@ -184,14 +172,17 @@ def _topics(suspect: "Suspect", more: str = "") -> str:
     return ", ".join(str(topic + 1) for topic in suspect.topics[:6]) + more * (len(suspect.topics) > 6)
 
 
-def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:
+def _questions(
+    release: "discreet.Release", suspects: "list[Suspect]", n_words: int, say: "Console"
+) -> list[str]:
     """Ask for words and topics, and return the answers as lines of an edit list."""
     from discreet.cli.display import print_topics
     from discreet.release.edits import GRAMMAR, parse, word_in_line
+    from discreet.report.wording import many
 
     lines: list[str] = []
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.")
-    start = wrong = 0
+    start = 0
     while start < len(suspects):
         answer = _answer("remove", default="", show_default=False).strip()
         if answer.lower() == "q":
@@ -203,16 +194,14 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
             continue
         chosen = _numbers(answer, len(suspects))
         if chosen is None:
-            wrong += 1
-            say.print(f"not understood; numbers from 1 to {len(suspects)}, or q")
-            if wrong == _PATIENCE:
-                wrong = 0
-                say.print(_EXPLAINED)
+            say.print(
+                f"not understood; a number from 1 to {len(suspects)} stands before each word of the list above: 1 3 "
+                "removes two of them, 5-7 three. Enter keeps the words of this page and shows the next, q goes on with "
+                "the topics, and Ctrl-C ends without a reviewed release."
+            )
             continue
-        wrong = 0
         lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
-        n_removed = len(set(lines))
-        say.print(f"{n_removed} word{'s' * (n_removed != 1)} will be removed")
+        say.print(f"{many(len(set(lines)), 'word')} will be removed")
     say.print()
     print_topics(release, 10, say)
     say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}")
@@ -254,18 +243,18 @@ def _numbers(answer: str, most: int) -> list[int] | None:
     return numbers
 
 
-def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
+def _proposals(release: "discreet.Release", suspects: "list[Suspect]") -> str:
     """Return a list of edits in which nothing is done yet."""
     from discreet.release.edits import GRAMMAR, word_in_line
     from discreet.release.files import printable
-    from discreet.report.wording import naming
+    from discreet.report.wording import many, naming
 
     lines = [
         "# Remove the # from the lines you want, add your own, and then run:",
         "# discreet review model/ --edits THIS_FILE --by YOU --out reviewed/",
         f"# Each line is one of: {GRAMMAR}",
         "",
-        f"# {len(suspects)} word{'s' * (len(suspects) != 1)} to look at, the most suspicious first",
+        f"# {many(len(suspects), 'word')} to look at, the most suspicious first",
     ]
     for suspect in suspects:
         where = f" (topic {_topics(suspect)})" if suspect.topics else ""

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli.options import Texts, all_but, declared
 from discreet.errors import ParameterError
 
@@ -70,10 +71,9 @@ def serve(
     --beat: Seconds: answers leave at whole beats, so that their time tells little of the counts.
     --confirm: Show the roster's digest, and wait until it is confirmed, before paying.
     """
-    from discreet.corpus import load_vocabulary, read_corpus
+    from discreet.corpus import load_vocabulary
     from discreet.federated.account import UNITS, vocabulary_digest
     from discreet.federated.silo import Silo, package_digest, read_tasks, serve
-    from discreet.privacy import Ledger
 
     if root_certificates is None and not insecure:
         raise ParameterError("give --root-certificates, or --insecure on one machine for tests.")
@@ -96,8 +96,8 @@ def serve(
         raise ParameterError("all tasks of one ledger must have mechanisms that protect the same unit.")
     unit, relation = units.pop()
     known = how.format_of(counts)
-    corpus = read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
-    kept = Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
+    corpus = discreet.read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
+    kept = discreet.Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
     asked = _ask if confirm else None
     silo = Silo(corpus, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
     typer.echo(f"package {installed}", err=True)

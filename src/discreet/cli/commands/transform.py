@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import discreet
 from discreet._base.files import write_file
 from discreet.cli.files import engine_for
 from discreet.cli.options import OfRelease, check_output_file
@@ -40,11 +41,9 @@ def transform(
     """
     from discreet.cli.display import console
     from discreet.cli.files import open_shards, say_skipped
-    from discreet.corpus import read_corpus
-    from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"))
-    release = Release.load(model)
+    release = discreet.Release.load(model)
     taken = ["document", *(f"topic_{topic + 1}" for topic in range(len(release.topic_word)))]
     if id_ in taken:
         raise ParameterError(f"--id {id_} is already a column of the output; rename the field.")
@@ -56,7 +55,7 @@ def transform(
             shards, _ = open_shards(corpus, known, **options)
             written = write_shares(release.transform_shards(shards, n_jobs=-1, engine=engine), out)
         else:
-            documents = read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
+            documents = discreet.read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
             shares = release.transform(documents.counts, n_jobs=-1)
             named = None if id_ is None or documents.labels is None else documents.labels.tolist()
             identifiers = None if named is None else (str(id_), named)
