@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.lda.moments.moments import Moments
+from discreet.local.collector.store import ReportStore
 from discreet.local.collector.tables import Tables, settings_of
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
@@ -205,13 +206,9 @@ def kept_in(store):
 
 
 def saved_moments(store):
-    """Return the moments as the last collector wrote them, before any row is read again."""
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), Tables(store, settings_of(WORDS, CHANNEL))
-    try:
-        tables.restore(moments)
-    finally:
-        tables.close()
-    return moments
+    """Return the moments as whoever opens the store finds them."""
+    with ReportStore(store, WORDS, CHANNEL) as opened:
+        return opened.moments()
 
 
 def faults(outcome):

@@ -1,21 +1,18 @@
-"""Reports kept exactly once, on the disk before anyone is told so, with their moments beside them.
+"""Reports kept exactly once, on the disk before anyone is told so.
 
 One thread writes. It takes every batch that waits, writes all of them in one transaction that is on the disk when it
 ends, and only then answers each: the cost of a commit is shared, and no answer is given for what a crash could lose.
 A number that is there already is acknowledged and not counted; other bits under the same number are refused, with all
-of their batch.
+of their batch. Withdrawn reports go in the same transactions. Between them the thread keeps house: it takes old reports
+away, and looks whether the store is still there.
 
-A second thread keeps house twice a second: it brings the moments up to date, takes withdrawn and old reports away, and
-looks whether the store is still there.
-
-Committed reports are added to the moments in the order of their row numbers, and now and then the moments are written
-in one transaction with the last row number they contain. A crash between two such writes means adding the rows since
-then again, to the moments of before: no report counts twice. Reports that are withdrawn or have grown old are
+Moments are in memory only, and made of the committed reports, in the order of their row numbers, when somebody asks:
+what a crash leaves is reports, and each of them counts once. Reports that are withdrawn or have grown old are
 subtracted. Moments are sums of integers, so what is left is exactly the moments of the others, as if those had never
-come. Deleting the bits and writing the smaller moments is one transaction, made while nobody else can write and after
-every committed row was added: a crash leaves both or neither.
+come.
 """
 
+import contextlib
 import logging
 import math
 import queue
@@ -39,7 +36,7 @@ from discreet.local.collector.tables import (
     Receipt,
     StoreFailedError,
     Tables,
-    Tally,
+    Taken,
     Withdrawal,
     settings_of,
 )
@@ -56,54 +53,47 @@ class ReportsLeftError(Exception):
 
 
 class Sums:
-    """Moments in memory, beside the reports they are of.
+    """Moments in memory, beside the reports they are of; there are none before somebody asks.
 
     Parameters
     ----------
     tables : Tables
-    moments : Moments or Tally
-        Empty ones, of the store's channel; what was written is taken over.
-    using : threading.Lock
-        Held while the connection that writes is used.
+    n_words : int
+    channel : BitChannel
     """
 
-    def __init__(self, tables: Tables, moments: Moments | Tally, using: threading.Lock) -> None:
-        self._tables, self._using, self._empty = tables, using, moments
-        #: Held while the moments, or the connection that reads, are used. Taken before ``using``, never after it.
+    def __init__(self, tables: Tables, n_words: int, channel: Any) -> None:
+        self._tables, self._n_words, self._channel = tables, n_words, channel
+        #: Held while the moments, or the connection that reads, are used.
         self.lock = threading.Lock()
-        #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
-        self.scrubbed = False
-        self._load()
+        self._moments: Moments | None = None
+        self._last = self._generation = 0
 
-    def _load(self) -> None:
-        moments = self._empty.copy()
-        self.saved = self.last = self._tables.restore(moments)
-        self.generation = self._tables.generation()
-        self.moments = moments
+    def _fold(self) -> tuple[Moments, bool]:
+        """Add a block of committed reports; return the moments, and whether there may be more. Under the lock."""
+        generation = self._tables.generation()
+        if self._moments is None or generation != self._generation:  # another collector took reports away
+            self._moments = Moments(self._n_words, channel=self._channel)
+            self._last, self._generation = 0, generation
+        rows = self._tables.after(self._last, TOGETHER)
+        if rows:
+            self._moments.add_batch(self._packed([bits for _, _, bits in rows]), packed=True, n_jobs=1)
+            self._last = rows[-1][0]
+        return self._moments, len(rows) == TOGETHER
 
-    def fold(self, *, once: bool = False) -> None:
-        """Add committed reports to the moments; with ``once``, a limited number. The lock is the caller's."""
-        if self._tables.generation() != self.generation:  # another collector took reports away
-            self._load()
-        while True:
-            rows = self._tables.after(self.last, TOGETHER)
-            if not rows:
-                return
-            self.moments.add_batch(self._packed([bits for _, _, bits in rows]), packed=True, n_jobs=1)
-            self.last = rows[-1][0]
-            if once or len(rows) < TOGETHER:
-                return
-
-    def snapshot(self) -> tuple[Moments | Tally, Blocks]:
+    def snapshot(self) -> tuple[Moments, Blocks]:
         """Return a copy of the moments of all committed reports, and what gives exactly these reports."""
-        with self.lock:
-            self.fold()
-            moments, last, generation = self.moments.copy(), self.last, self.generation
+        while True:
+            with self.lock:  # a block at a time: others wait for a block at most
+                moments, more = self._fold()
+                if not more:
+                    moments, last, generation = moments.copy(), self._last, self._generation
+                    break
 
         def blocks() -> Iterator[Packed]:
             after = 0
             while True:
-                with self.lock:  # a block at a time: others wait for a block at most
+                with self.lock:
                     if self._tables.generation() != generation:
                         raise ReportsLeftError
                     rows = [row for row in self._tables.after(after, TOGETHER) if row[0] <= last]
@@ -114,68 +104,13 @@ class Sums:
 
         return moments, blocks
 
-    def save(self) -> None:
-        """Write the moments, unless they are written or of the past. The lock is the caller's."""
-        if self.last == self.saved:
-            return
-        with self._using, self._tables.transaction():
-            if self._tables.generation() == self.generation:
-                self._tables.save(self.moments, self.last, self.generation)
-                self.saved = self.last
-
-    def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> list[Withdrawal]:
-        """Take reports away, by their numbers and bits; return what became of each request."""
-        told: list[Withdrawal] = []
-
-        def take() -> list[bytes]:
-            bits: list[bytes] = []
-            for rows in requests:
-                taken, found = self._tables.withdraw(rows)
-                bits += taken
-                told.append(found)
-            return bits
-
-        self._take(take)
-        return told
-
-    def expire(self, last_id: int) -> tuple[int, bool]:
-        """Take some of the first reports up to a row away; return how many, and whether there are more."""
-        more: list[bool] = []
-
-        def take() -> list[bytes]:
-            bits, left = self._tables.expire(last_id, TOGETHER)
-            more.append(left)
-            return bits
-
-        return self._take(take), more[0]
-
-    def last_by(self, day: int, today: int) -> int:
-        """Note what came by today, and return the last row that came by a day."""
-        with self._using, self._tables.transaction():
-            self._tables.mark_day(today)
-            return self._tables.last_by(day)
-
-    def scrub(self) -> bool:
-        """Leave no copy of what was taken away, and return True; False where another program still reads it."""
-        with self.lock, self._using:
-            self.scrubbed = self._tables.scrub()
-        return self.scrubbed
-
-    def _take(self, take: Callable[[], list[bytes]]) -> int:
-        with self.lock:
-            self.fold()  # nearly all, before anybody has to wait
-            with self._using:
-                with self._tables.transaction():
-                    self.fold()  # nobody can write now: these are all
-                    bits = take()
-                    left = self.moments
-                    if bits:
-                        left = self.moments.copy().subtract_batch(self._packed(bits), packed=True, n_jobs=1)
-                        self._tables.save(left, self.last, self.generation + 1)
-                if bits:
-                    self.moments, self.saved, self.generation = left, self.last, self.generation + 1
-                    self.scrubbed = self._tables.scrub()
-            return len(bits)
+    def leave_out(self, taken: Taken) -> None:
+        """Subtract reports that were taken away. Under the lock, since before they were."""
+        counted = [bits for row, bits in taken.reports if row <= self._last]
+        if self._moments is not None and counted:
+            self._moments.subtract_batch(self._packed(counted), packed=True, n_jobs=1)
+        if taken.generation == self._generation + 1:  # else another collector took some away before
+            self._generation = taken.generation
 
     def _packed(self, rows: list[bytes]) -> Packed:
         width = self._tables.width
@@ -191,16 +126,11 @@ _NUMBER = 16
 _DAY = 86_400
 #: 2025-01-01, in days since 1970: no clock that is right says less.
 _FIRST_DAY = 20_089
-#: Requests to withdraw that may wait.
-_MOST_WITHDRAWALS = 1_000
-#: Seconds between two rounds of keeping house: a withdrawal writes all moments, so many share one round. With many
-#: words that takes long, and nobody can write meanwhile: withdrawals get that share of the time at most.
-_ROUND, _SHARE = 0.5, 0.1
-#: Seconds between two looks at the store, and at the calendar.
-_LOOK, _CALENDAR = 2.0, 60.0
+#: Seconds between two rounds of keeping house, and between two looks at the calendar.
+_ROUND, _CALENDAR = 0.5, 60.0
 #: Seconds for which a failure to write is told to health checks; then only whoever sends can find out.
 _REMEMBERED = 15.0
-#: Seconds without a look after which something is wrong: each takes its deadline at most, and moments their time.
+#: Seconds without a round after which something is wrong.
 _STUCK = 120.0
 
 
@@ -214,6 +144,7 @@ class _Batch:
 
     rows: list[tuple[bytes, bytes]]
     ticket: bytes | None = None
+    leaves: bool = False
     answer: "Future[Any]" = field(default_factory=Future)
 
     def tell(self, result: Receipt | Withdrawal | DiscreetError) -> None:
@@ -258,9 +189,8 @@ class ReportStore:
     channel : BitChannel or PublishedQuestion
         How the reports were randomised; of whole documents, the question that they answer.
     most_waiting : int, default 100,000
-        Reports that may wait to be written; beyond, :meth:`add` raises :class:`StoreBusyError`.
-    save_every : int, default 200,000
-        Reports after which the moments are written again (they also are on :meth:`close`).
+        Reports that may wait to be written, or withdrawn; beyond, :meth:`add` and :meth:`withdraw` raise
+        :class:`StoreBusyError`.
     keep_days : int, optional
         Days after which, at the latest, a report is deleted and taken out of the moments; by default never.
     """
@@ -272,7 +202,6 @@ class ReportStore:
         channel: BitChannel | PublishedQuestion,
         *,
         most_waiting: int = 100_000,
-        save_every: int = 200_000,
         keep_days: int | None = None,
     ) -> None:
         if keep_days is not None and keep_days < 1:
@@ -280,38 +209,27 @@ class ReportStore:
                 f"keep_days must be a number of days from 1, or None, but is {shown(keep_days)}."
             )
         self.words, self.channel = tuple(words), channel
-        self._most_waiting, self._save_every = most_waiting, save_every
-        self._keep_days, self._expired, self._calendar = keep_days, 0, _Calendar()
-        kept = settings_of(self.words, channel)
-        self._width = kept.width
-        self._tables = Tables(where, kept)
-        # One at a time on the connection that writes: batches, or the moments.
-        self._using = threading.Lock()
-        try:
-            self._sums = Sums(self._tables, kept.sums, self._using)
-            self.n_reports = self._tables.count()
-        except BaseException:
-            self._tables.close()
-            raise
-        self._recount = self._held_up = False
+        self._most_waiting = most_waiting
+        self._keep_days, self._calendar = keep_days, _Calendar()
+        self._tables = Tables(where, settings_of(self.words, channel))
+        self._sums = Sums(self._tables, len(self.words), channel)
+        self.n_reports = self._tables.count()
+        #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
+        self._scrubbed = self._held_up = self._recount = False
         #: What is wrong with the store, in words, or None; and when reports could not be written last.
         self._trouble: str | None = None
         self._failed = -math.inf
         self._looked = time.monotonic()
-        self._look_due = self._calendar_due = self._withdraw_due = 0.0
+        self._round_due = self._calendar_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._withdrawals: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
         self._counting = threading.Lock()
-        self._stop = threading.Event()
-        self._writer = threading.Thread(target=self._write, name="discreet-writer", daemon=True)
-        self._keeper = threading.Thread(target=self._keep_house, name="discreet-keeper", daemon=True)
+        self._writer = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
         self._writer.start()
-        self._keeper.start()
 
     @property
     def waiting(self) -> int:
-        """Reports that wait to be written."""
+        """Reports that wait to be written, or withdrawn."""
         return self._waiting
 
     @property
@@ -340,16 +258,7 @@ class ReportStore:
             Now, where too many wait. The future raises ``ConflictError`` or ``SpentError`` where the batch is
             refused, and ``StoreFailedError`` where the database fails: then send the same reports again.
         """
-        self._check(rows)
-        batch = _Batch(rows, ticket)
-        with self._counting:
-            if self._closed:
-                raise StoreBusyError("the store is closing; try again later.")
-            if self._waiting and self._waiting + len(rows) > self._most_waiting:
-                raise StoreBusyError(f"{self._waiting} reports wait to be written; try again in a second.")
-            self._waiting += len(rows)
-            self._batches.put(batch)
-        return batch.answer
+        return self._queue(_Batch(rows, ticket))
 
     def withdraw(self, rows: list[tuple[bytes, bytes]]) -> "Future[Withdrawal]":
         """Queue the withdrawal of reports; the future is done once their bits are gone and the moments without them.
@@ -365,17 +274,20 @@ class ReportStore:
         StoreBusyError
             Now, where too many wait. The future raises ``StoreFailedError`` where the database fails: then ask again.
         """
-        self._check(rows)
-        asked = _Batch(rows)
-        with self._counting:
-            if self._closed or self._withdrawals.qsize() >= _MOST_WITHDRAWALS:
-                raise StoreBusyError("too many withdrawals wait; try again later.")
-            self._withdrawals.put(asked)
-        return asked.answer
+        return self._queue(_Batch(rows, leaves=True))
 
-    def _check(self, rows: list[tuple[bytes, bytes]]) -> None:
-        if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
-            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
+    def _queue(self, batch: _Batch) -> "Future[Any]":
+        rows, width = batch.rows, self._tables.width
+        if not rows or any(len(number) != _NUMBER or len(bits) != width for number, bits in rows):
+            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {width} bytes of bits.")
+        with self._counting:
+            if self._closed:
+                raise StoreBusyError("the store is closing; try again later.")
+            if self._waiting and self._waiting + len(rows) > self._most_waiting:
+                raise StoreBusyError(f"{self._waiting} reports wait to be written; try again in a second.")
+            self._waiting += len(rows)
+            self._batches.put(batch)
+        return batch.answer
 
     def moments(self) -> Moments:
         """Return the moments of all reports that were committed before the call (a copy)."""
@@ -387,35 +299,19 @@ class ReportStore:
         While it does, it raises :class:`ReportsLeftError` where reports were taken away meanwhile: begin again.
         """
         try:
-            moments, blocks = self._sums.snapshot()
+            return self._sums.snapshot()
         except sqlite3.Error as error:
             raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
-        assert isinstance(moments, Moments)  # of answers about whole documents nobody asks for moments
-        return moments, blocks
 
     def close(self) -> None:
-        """Write what waits and the moments, and stop."""
+        """Write what waits, and stop."""
         with self._counting:
             if self._closed:
                 return
             self._closed = True
         self._batches.put(None)
         self._writer.join()
-        self._stop.set()
-        self._keeper.join()
-        try:
-            while self._withdrawals.qsize():
-                self._withdraw_waiting()
-            with self._sums.lock:
-                self._sums.fold()
-                self._sums.save()
-            self._scrub()
-        except sqlite3.Error as error:
-            raise StoreFailedError(
-                f"the moments could not be written ({type(error).__name__}); they are made again from the reports."
-            ) from None
-        finally:
-            self._tables.close()
+        self._tables.close()
 
     def __enter__(self) -> "ReportStore":
         return self
@@ -423,127 +319,105 @@ class ReportStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self) -> None:
+    def _run(self) -> None:
+        self._keep_house()
         more = True
         while more:
-            batches, n = [self._batches.get()], 0
-            while batches[-1] is not None and n < TOGETHER:
-                n += len(batches[-1].rows)
-                try:
-                    batches.append(self._batches.get_nowait())
-                except queue.Empty:
-                    break
-            more = batches[-1] is not None
-            self._commit([batch for batch in batches if batch is not None])
+            batches, more = self._next()
+            if batches:
+                self._commit(batches)
+            if not more or time.monotonic() >= self._round_due:
+                self._keep_house()
+                self._round_due = time.monotonic() + _ROUND
 
-    def _commit(self, batches: list[_Batch]) -> None:
-        results: list[Receipt | DiscreetError] = []
-        tables, total = self._tables, None
-        with self._using:
+    def _next(self) -> tuple[list[_Batch], bool]:
+        """Return batches that wait, none after a while, and whether more may come."""
+        batches, n, patience = list[_Batch](), 0, _ROUND
+        while n < TOGETHER:
             try:
-                with tables.transaction():
-                    results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
-                    total = tables.count(writing=True) if self._recount else None
-                self._recount = False
-            except sqlite3.Error as error:
-                _log.warning("reports could not be written: %s", type(error).__name__)
-                results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
-                # A commit may have succeeded whose answer never came.
-                self._recount, self._failed = True, time.monotonic()
-            else:
-                self._failed = -math.inf
-        with self._counting:
-            self._waiting -= sum(len(batch.rows) for batch in batches)
-            counted = sum(result.counted for result in results if isinstance(result, Receipt))
-            self.n_reports = self.n_reports + counted if total is None else total
-        for batch, result in zip(batches, results, strict=True):
-            batch.tell(result)
-
-    def _keep_house(self) -> None:
-        while not self._stop.wait(_ROUND):
-            try:
-                self._withdraw_waiting()
-                self._bring_up_to_date()
-                self._scrub()
-                self._look()
-                self._expire_old()
-                self._trouble, self._looked = None, time.monotonic()
-            except (sqlite3.Error, CorpusError) as error:  # nothing is lost: it is tried again
-                if self._trouble is None:
-                    _log.warning("the store is in trouble: %s", type(error).__name__)
-                self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
-                self._looked = time.monotonic()
-
-    def _bring_up_to_date(self) -> None:
-        sums = self._sums
-        if self.n_reports - sums.moments.n >= TOGETHER or sums.last - sums.saved >= self._save_every:
-            with sums.lock:
-                sums.fold(once=True)
-                if sums.last - sums.saved >= self._save_every:
-                    sums.save()
-
-    def _look(self) -> None:
-        if time.monotonic() >= self._look_due or self._trouble:
-            with self._sums.lock:
-                self._tables.check()
-            self._look_due = time.monotonic() + _LOOK
-
-    def _withdraw_waiting(self) -> None:
-        """Take away what was withdrawn, all that waits in one transaction; not sooner than its share of time allows."""
-        if time.monotonic() < self._withdraw_due and not self._closed:
-            return
-        waiting: list[_Batch] = []
-        while sum(len(asked.rows) for asked in waiting) < TOGETHER:
-            try:
-                waiting.append(self._withdrawals.get_nowait())
+                batch = self._batches.get(timeout=patience)
             except queue.Empty:
                 break
-        if not waiting:
-            return
-        began = time.monotonic()
+            if batch is None:
+                return batches, False
+            batches.append(batch)
+            n, patience = n + len(batch.rows), 0.0
+        return batches, True
+
+    def _commit(self, batches: list[_Batch]) -> None:
+        results: list[Receipt | Withdrawal | DiscreetError] = []
+        tables, total, leaving = self._tables, None, [batch for batch in batches if batch.leaves]
         try:
-            told = self._sums.withdraw([asked.rows for asked in waiting])
-        except BaseException as error:
-            for asked in waiting:
-                asked.tell(StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again."))
-            raise
-        finally:
-            self._withdraw_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
-        self._count_less(sum(found.withdrawn for found in told))
-        for asked, found in zip(waiting, told, strict=True):
-            asked.tell(found)
+            with self._sums.lock if leaving else contextlib.nullcontext():
+                with tables.transaction():
+                    results += [
+                        tables.insert(batch.rows, batch.ticket) for batch in batches if not batch.leaves
+                    ]
+                    taken, told = tables.withdraw([batch.rows for batch in leaving])
+                    total = tables.count(writing=True) if self._recount else None
+                self._leave_out(taken)
+            if taken.reports:
+                self._scrub()
+            results += told
+            self._recount, self._failed = False, -math.inf
+        except (sqlite3.Error, CorpusError) as error:
+            _log.warning("reports could not be written: %s", type(error).__name__)
+            results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
+            # A commit may have succeeded whose answer never came.
+            self._recount, self._failed = True, time.monotonic()
+        more = sum(result.counted for result in results if isinstance(result, Receipt))
+        less = sum(result.withdrawn for result in results if isinstance(result, Withdrawal))
+        with self._counting:
+            self._waiting -= sum(len(batch.rows) for batch in batches)
+            self.n_reports = self.n_reports + more - less if total is None else total
+        for batch, result in zip(sorted(batches, key=lambda batch: batch.leaves), results, strict=True):
+            batch.tell(result)
+
+    def _leave_out(self, taken: Taken) -> None:
+        if taken.reports:
+            self._sums.leave_out(taken)
+            self._scrubbed = False
+
+    def _keep_house(self) -> None:
+        """Look whether the store is there, take old reports away, and leave no copy of what was taken away."""
+        try:
+            self._tables.check()
+            self._expire_old()
+            self._scrub()
+            self._trouble = None
+        except (sqlite3.Error, CorpusError) as error:  # nothing is lost: it is tried again
+            if self._trouble is None:
+                _log.warning("the store is in trouble: %s", type(error).__name__)
+            self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
+        self._looked = time.monotonic()
 
     def _scrub(self) -> None:
         """Leave no copy of what was taken away; again and again, while another program reads what was before."""
-        if self._sums.scrubbed:
+        if self._scrubbed:
             return
-        if self._sums.scrub():
-            self._held_up = False
-        elif not self._held_up:
-            self._held_up = True
+        self._scrubbed = self._tables.scrub()
+        if not self._scrubbed and not self._held_up:
             _log.warning(
                 "another program reads the store: until it ends, the log still holds what was taken away"
             )
+        self._held_up = not self._scrubbed
 
     def _expire_old(self) -> None:
-        """Delete what is older than reports are kept."""
+        """Delete some of what is older than reports are kept."""
         if self._keep_days is None or time.monotonic() < self._calendar_due:
             return
         today = self._today()
         if today < _FIRST_DAY:  # a machine that does not know the time yet
             raise CorpusError("the machine's clock is wrong; no report is deleted by it.")
-        last = self._sums.last_by(today - self._keep_days, today)
-        more = last > self._expired
-        while more and not self._stop.is_set():
-            gone, more = self._sums.expire(last)
-            self._count_less(gone)
-        if not more:
-            self._expired = max(last, self._expired)
+        with self._sums.lock:
+            with self._tables.transaction():
+                self._tables.mark_day(today)
+                taken = self._tables.expire(self._tables.last_by(today - self._keep_days), TOGETHER)
+            self._leave_out(taken)
+        with self._counting:
+            self.n_reports -= len(taken.reports)
+        if len(taken.reports) < TOGETHER:
             self._calendar_due = time.monotonic() + _CALENDAR
 
     def _today(self) -> int:
         return self._calendar.today()
-
-    def _count_less(self, n: int) -> None:
-        with self._counting:
-            self.n_reports -= n

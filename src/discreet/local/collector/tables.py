@@ -2,12 +2,10 @@
 
 ``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; a report
 that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
-used tickets, without any order, so that a ticket cannot be told to belong to a report; ``moments`` one row: the
-moments of all reports up to ``last_id``, in one piece with that number. Whatever a crash leaves, adding the reports
-after ``last_id`` to the moments beside it gives the moments of all reports. ``days`` says which row was the last
-of a day, where reports are kept for a number of days only; no report has a time of its own. The
-``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
-moments it has in memory are of the past.
+used tickets, without any order, so that a ticket cannot be told to belong to a report. ``days`` says which row was the
+last of a day, where reports are kept for a number of days only; no report has a time of its own. The ``generation``
+among the settings grows whenever reports are taken away, so that a second collector notices that the moments it has in
+memory are of the past.
 
 SQLite keeps a write-ahead log, and a commit returns when it is on the disk. A file that is removed while it is open
 goes on to exist for this process alone, and so does its log: what is written then is lost when the process ends. So
@@ -19,7 +17,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from hmac import compare_digest
@@ -27,15 +24,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.errors import CorpusError, DiscreetError
-from discreet.lda.moments.moments import Moments, packed_width
+from discreet.lda.moments.moments import packed_width
 from discreet.local.whole_document.questions import PublishedQuestion
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
+_VERSION = "1"
 #: Reports that are read, written or added to the moments in one go.
 TOGETHER = 16_384
 #: An answer about a whole document: the number of a codeword, little-endian.
@@ -43,79 +38,41 @@ ANSWER_BYTES = 4
 
 
 class StoreSettings(NamedTuple):
-    """What all reports of a store have in common.
+    """What all reports of a store have in common."""
 
-    Attributes
-    ----------
-    named : dict
-        By name, as the store holds them; a store that holds others is refused.
-    width : int
-        Bytes of a report, beside its number.
-    sums : Moments or Tally
-        Of no reports.
-    """
-
+    #: By name, as the store holds them; a store that holds others is refused.
     named: dict[str, str]
+    #: Bytes of a report, beside its number.
     width: int
-    sums: Moments | Tally
-
-
-class Tally:
-    """How many answers there are, in the place of moments."""
-
-    n_words = 0
-
-    def __init__(self, n: int = 0) -> None:
-        self.n, self.second = n, np.zeros((0, 0), np.int64)
-
-    def copy(self) -> Tally:
-        """Return another one."""
-        return Tally(self.n)
-
-    def add_batch(self, reports: Any, **how: Any) -> Tally:
-        """Count rows."""
-        self.n += len(reports)
-        return self
-
-    def subtract_batch(self, reports: Any, **how: Any) -> Tally:
-        """Count rows no more."""
-        self.n -= len(reports)
-        return self
-
-    def restore(self, n: int, second: NDArray[np.int64]) -> Tally:
-        """Take over a count that was kept elsewhere."""
-        self.n = n
-        return self
 
 
 def settings_of(words: Sequence[str], channel: BitChannel | PublishedQuestion) -> StoreSettings:
     """Return what a store of reports through this channel, or on this question, keeps."""
     named = {
+        "version": _VERSION,
         "vocabulary": vocabulary_digest(words).hex(),
         "words": json.dumps(list(words), ensure_ascii=False),
     }
     if isinstance(channel, BitChannel):
         named["channel"] = f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}"
-        return StoreSettings(named, packed_width(len(words)), Moments(len(words), channel=channel))
+        return StoreSettings(named, packed_width(len(words)))
     codes = channel.channel
     numbers = codes.n_codewords, codes.n_chosen, codes.member_weight, codes.other_weight, int(codes.two_sided)
     asked = ",".join(map(str, (*numbers, *channel.ends)))
     named["channel"] = f"whole documents,{channel.question.digest.hex()},{asked}"
-    return StoreSettings(named, ANSWER_BYTES, Tally())
+    return StoreSettings(named, ANSWER_BYTES)
 
 
-_VERSION = "1"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS reports "
     "(id INTEGER PRIMARY KEY AUTOINCREMENT, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS moments (one INTEGER PRIMARY KEY CHECK (one = 1), last_id BIGINT NOT NULL, "
-    "n BIGINT NOT NULL, counts BLOB NOT NULL)",
+    # Stores of before kept the moments of their reports, too.
+    "DROP TABLE IF EXISTS moments",
     "CREATE TABLE IF NOT EXISTS days (day INTEGER PRIMARY KEY, last_id BIGINT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS withdrawn ON reports (id) WHERE length(bits) = 0",
 )
-_SETTINGS = "SELECT name, value FROM settings"
 #: Takes reports apart that come as one blob, number and bits after number and bits.
 _INSERT = """
 INSERT OR IGNORE INTO reports (number, bits)
@@ -148,6 +105,13 @@ class Withdrawal(NamedTuple):
     withdrawn: int
     withdrawn_before: int
     unknown: int
+
+
+class Taken(NamedTuple):
+    """Row number and bits of reports that were taken away, and the generation since."""
+
+    reports: list[tuple[int, bytes]]
+    generation: int
 
 
 class Receipt(NamedTuple):
@@ -188,15 +152,19 @@ class Tables:
             )
         self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
         self._identity: list[tuple[int, int]] = []
-        wanted = {"version": _VERSION, **settings.named}
         self._writing: Any = None
         self._reading: Any = None
         try:
-            self._writing = None if read_only else self._connect()
-            found = dict(wanted) if read_only else self._set_up(wanted)
+            if not read_only:
+                self._writing = self._connect()
+                with self.transaction():
+                    for statement in _SCHEMA:
+                        self._writing.execute(statement)
+                    self._writing.executemany(
+                        "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
+                    )
             self._reading = self._connect()
-            if read_only:
-                found = dict(self._reading.execute(_SETTINGS).fetchall())
+            found = dict(self._reading.execute("SELECT name, value FROM settings").fetchall())
         except sqlite3.Error as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
@@ -205,9 +173,9 @@ class Tables:
             ("vocabulary", "of another vocabulary"),
             ("version", "in another version of the store"),
         ):
-            if found.get(name) != wanted[name]:
+            if found.get(name) != settings.named[name]:
                 self.close()
-                unlike = what or _unlike(str(found.get(name)), wanted[name])
+                unlike = what or _unlike(str(found.get(name)), settings.named[name])
                 instead = "" if read_only else ", or another --store"
                 raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
         if read_only:
@@ -218,18 +186,6 @@ class Tables:
             raise CorpusError(
                 f"the store {where} has no file or no log of its name; it was moved or removed meanwhile."
             )
-
-    def _set_up(self, wanted: dict[str, str]) -> dict[str, str]:
-        """Make what is missing, and return what the store says of itself."""
-        self.begin()
-        for statement in _SCHEMA:
-            self._writing.execute(statement)
-        found = dict(self._writing.execute(_SETTINGS).fetchall())
-        if not found:
-            self._writing.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
-            found = dict(wanted)
-        self.commit()
-        return found
 
     def _connect(self) -> sqlite3.Connection:
         if self._read_only:
@@ -319,29 +275,28 @@ class Tables:
         )
         return self._reading.execute(statement, (last_id, most)).fetchall()
 
-    def withdraw(self, rows: Sequence[tuple[bytes, bytes]]) -> tuple[list[bytes], Withdrawal]:
-        """Take the bits of these reports away, and return them; between begin and commit.
+    def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> tuple[Taken, list[Withdrawal]]:
+        """Take the bits of reports away, and say what became of each request; between begin and commit.
 
         A number with other bits is as unknown as one that never came.
         """
-        taken, before, unknown = list[bytes](), 0, 0
-        for number, bits in rows:
-            found = self._writing.execute(
-                "SELECT id, bits FROM reports WHERE number = ?", (number,)
-            ).fetchone()
-            if found is None:
-                unknown += 1
-            elif not found[1]:
-                before += 1
-            elif not compare_digest(bytes(found[1]), bits):
-                unknown += 1
-            else:
-                self._writing.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
-                taken.append(found[1])
-        return taken, Withdrawal(len(taken), before, unknown)
+        taken, told, run = list[tuple[int, bytes]](), list[Withdrawal](), self._writing
+        for rows in requests:
+            before, unknown, already = len(taken), 0, 0
+            for number, bits in rows:
+                found = run.execute("SELECT id, bits FROM reports WHERE number = ?", (number,)).fetchone()
+                if found is not None and not found[1]:
+                    already += 1
+                elif found is None or not compare_digest(bytes(found[1]), bits):
+                    unknown += 1
+                else:
+                    run.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
+                    taken.append(found)
+            told.append(Withdrawal(len(taken) - before, already, unknown))
+        return self._taken(taken), told
 
-    def expire(self, last_id: int, most: int) -> tuple[list[bytes], bool]:
-        """Delete some of the reports up to a row; return their bits, and whether there are more.
+    def expire(self, last_id: int, most: int) -> Taken:
+        """Delete some of the reports up to a row; between begin and commit.
 
         What was withdrawn stays, as a number without bits, so that it is never counted again.
         """
@@ -350,7 +305,16 @@ class Tables:
         if rows:
             old = "DELETE FROM reports WHERE id <= ? AND length(bits) > 0"
             self._writing.execute(old, (rows[-1][0],))
-        return [bits for _, bits in rows], len(rows) == most
+        return self._taken(rows)
+
+    def _taken(self, reports: list[tuple[int, bytes]]) -> Taken:
+        generation = self.generation(writing=True)
+        if reports:
+            generation += 1
+            self._writing.execute(
+                "INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(generation),)
+            )
+        return Taken(reports, generation)
 
     def mark_day(self, day: int) -> None:
         """Note that the rows up to the last one came by this day; between begin and commit.
@@ -369,22 +333,11 @@ class Tables:
         found = self._writing.execute("SELECT max(last_id) FROM days WHERE day <= ?", (day,)).fetchone()
         return int(found[0] or 0)
 
-    def generation(self) -> int:
+    def generation(self, *, writing: bool = False) -> int:
         """Return how often reports were taken away."""
-        statement = "SELECT value FROM settings WHERE name = 'generation'"
-        found = self._reading.execute(statement).fetchone()
+        connection = self._writing if writing else self._reading
+        found = connection.execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         return 0 if found is None else int(found[0])
-
-    def save(self, moments: Moments | Tally, last_id: int, generation: int) -> None:
-        """Write the moments of the reports up to ``last_id``; between begin and commit."""
-        upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
-        self._writing.execute("DELETE FROM moments")
-        self._writing.execute(
-            "INSERT INTO moments VALUES (1, ?, ?, ?)",
-            (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
-        )
-        self._writing.execute("DELETE FROM settings WHERE name = 'generation'")
-        self._writing.execute("INSERT INTO settings VALUES ('generation', ?)", (str(generation),))
 
     def check(self) -> None:
         """Raise where file or log were removed or replaced."""
@@ -413,22 +366,6 @@ class Tables:
             else:
                 found.append((there.st_dev, there.st_ino))
         return found
-
-    def restore(self, moments: Moments | Tally) -> int:
-        """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
-        row = self._reading.execute("SELECT last_id, n, counts FROM moments").fetchone()
-        if row is None:
-            return 0
-        last_id, n, counts = row
-        second = np.zeros((moments.n_words, moments.n_words), np.int64)
-        try:
-            second[np.triu_indices(moments.n_words)] = np.frombuffer(zlib.decompress(counts), "<i8")
-        except (zlib.error, ValueError):
-            raise CorpusError(
-                "the moments in the store are damaged; delete its row, and they are counted again."
-            ) from None
-        moments.restore(n, second)
-        return int(last_id)
 
     def close(self) -> None:
         """Close both connections."""
