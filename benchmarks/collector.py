@@ -126,8 +126,6 @@ def main():
                         f"{CHANNEL.p_threshold},{CHANNEL.q_threshold}",
                         "--port",
                         "0",
-                        "--rate",
-                        "0",
                     ),
                 ]
             )

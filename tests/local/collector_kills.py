@@ -52,7 +52,7 @@ class Collector:
             [
                 *(sys.executable, "-c", f"{first}\n{_MAIN}", "collect"),
                 *("--vocabulary", str(folder / "words.txt"), "--store", store),
-                *("--channel", told, "--port", "0", "--rate", "0"),
+                *("--channel", told, "--port", "0"),
             ],
             stdout=subprocess.PIPE,
             stderr=self.log,

@@ -36,7 +36,7 @@ def store(tmp_path):
 @pytest.fixture
 def port(store, tmp_path):
     """Serve a collector behind the shipped configuration: without TLS, and with shorter deadlines."""
-    with serving(make_app(store, rate=0, names=(NAME.decode(),))) as behind:
+    with serving(make_app(store, names=(NAME.decode(),))) as behind:
         own, text = free_port(), (DEPLOY / "nginx.conf").read_text()
         for line, instead in (
             (r"listen 443 ssl;", f"listen 127.0.0.1:{own};"),

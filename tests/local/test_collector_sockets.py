@@ -48,7 +48,7 @@ def store(tmp_path):
 def port(store):
     from discreet.local.collector.app import make_app
 
-    with serving(make_app(store, rate=0)) as found:
+    with serving(make_app(store)) as found:
         yield found
 
 
@@ -164,7 +164,7 @@ def test_connections_are_bounded(store, monkeypatch):
     from discreet.local.collector import app
 
     monkeypatch.setattr(app, "_MOST_CONNECTIONS", 10)
-    with serving(app.make_app(store, rate=0)) as port:
+    with serving(app.make_app(store)) as port:
         with contextlib.ExitStack() as held:
             for _ in range(10):
                 held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))

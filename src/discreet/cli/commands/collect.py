@@ -25,7 +25,6 @@ def collect(
     port: Annotated[int, {"min": 0, "max": 65535}] = 8080,
     tokens: Path | None = None,
     tickets: Path | None = None,
-    rate: Annotated[float, {"min": 0}] = 10_000.0,
     most_words: CountOrNone = None,
     keep_days: CountOrNone = None,
     origin: list[str] | None = None,
@@ -33,8 +32,8 @@ def collect(
 ) -> None:
     """Take reports over HTTP, keep each exactly once, and show topics, or the question that is asked.
 
-    A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics, /metrics and /healthz are
-    for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
+    A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics and /healthz are for
+    programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
     Both files may be edited while the service runs.
 
     --store: SQLite file that keeps the reports, made where there is none.
@@ -49,7 +48,6 @@ def collect(
     --port: 0 takes a free one.
     --tokens: File of tokens, one a line: who may send, any number of times.
     --tickets: File of one-time tickets, one a line: each admits one report.
-    --rate: Reports a second of one token or address at most; 0: no limit.
     --most-words: Words of the vocabulary that no document has more of: reports with more ones than such a document
         gives are refused.
     --keep-days: Days after which, at the latest, a report is deleted and topics are made without it.
@@ -107,7 +105,6 @@ def collect(
         app = make_app(
             kept,
             admission=admission,
-            rate=rate,
             most_words=most_words,
             origins=tuple(origin or ()),
             names=names,

@@ -1,4 +1,4 @@
-"""Who may ask a collector, and how fast: names and pages, tokens, one-time tickets, a rate limit for each sender.
+"""Who may ask a collector: names and pages, tokens, one-time tickets.
 
 A browser sends requests for any page that its user looks at, also to this machine. So a page of another origin is
 refused unless it was named (browsers say whose page asks in ``Origin`` and ``Sec-Fetch-Site``; programs say
@@ -13,7 +13,6 @@ import ipaddress
 import logging
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -183,34 +182,3 @@ class Secrets:
         except OSError:
             return None
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-class RateLimit:
-    """How many reports a second each sender may send, with ten seconds' worth at once.
-
-    Parameters
-    ----------
-    rate : float
-        Reports a second; 0 for no limit.
-    most_senders : int, default 10,000
-        Senders remembered; the one that came longest ago is forgotten first.
-    """
-
-    def __init__(self, rate: float, *, most_senders: int = 10_000) -> None:
-        self.rate, self._most_senders = rate, most_senders
-        self._left: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
-
-    def wait(self, sender: bytes, n: int, now: float | None = None) -> float:
-        """Take ``n`` reports from a sender's share and return 0, or take none and return seconds to wait."""
-        if not self.rate:
-            return 0.0
-        now = time.monotonic() if now is None else now
-        full = 10 * self.rate
-        left, then = self._left.pop(sender, (full, now))
-        left = min(full, left + (now - then) * self.rate)
-        needed = min(n, full)  # a batch above ten seconds' worth passes from a full share
-        waits = max(0.0, (needed - left) / self.rate)
-        self._left[sender] = (left if waits else left - n, now)
-        if len(self._left) > self._most_senders:
-            self._left.popitem(last=False)
-        return waits

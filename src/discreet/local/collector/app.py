@@ -1,7 +1,7 @@
 """The collector's web service: what comes in, what is told.
 
 ``POST /reports`` takes one or more reports, one after the other; it answers once they are on the disk. ``POST
-/withdraw`` takes the same bytes and takes the reports away again. ``GET /status``, ``/topics``, ``/metrics`` and the
+/withdraw`` takes the same bytes and takes the reports away again. ``GET /status``, ``/topics`` and the
 page ``/`` tell what the reports say together; they are post-processing of randomised reports, so the promise to
 writers is the channel's, whoever reads them. Where whole documents are asked about, ``GET /question`` tells the
 question, in the place of topics and page. ``/healthz`` says whether reports can be kept. Nothing here logs a report, a
@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError
@@ -36,31 +36,6 @@ from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.store import ReportStore, StoreFailedError
 from discreet.local.collector.topic_fits import NotYetError, TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
-
-
-def _service_routes(store: ReportStore, intake: Intake) -> list[Route]:
-    """Return what is told of the service: health, and figures for Prometheus."""
-
-    async def health(request: Request) -> Response:
-        trouble = store.trouble
-        code = 200 if trouble is None else 503
-        return JSONResponse({"ok": trouble is None, "trouble": trouble}, code, headers=PLAIN)
-
-    async def metrics(request: Request) -> Response:
-        lines = [
-            "# HELP discreet_reports Reports in the store.",
-            "# TYPE discreet_reports gauge",
-            f"discreet_reports {store.n_reports}",
-            "# HELP discreet_reports_waiting Reports that wait to be written.",
-            "# TYPE discreet_reports_waiting gauge",
-            f"discreet_reports_waiting {store.waiting}",
-            "# HELP discreet_received_total Reports counted, repeated or withdrawn, and requests refused or put off.",
-            "# TYPE discreet_received_total counter",
-            *(f'discreet_received_total{{outcome="{name}"}} {n}' for name, n in intake.counts.items()),
-        ]
-        return PlainTextResponse("\n".join(lines) + "\n", headers=PLAIN)
-
-    return [Route("/metrics", metrics), Route("/healthz", health)]
 
 
 def _page() -> tuple[str, str]:
@@ -139,7 +114,6 @@ def make_app(
     store: ReportStore,
     *,
     admission: Secrets | None = None,
-    rate: float = 10_000.0,
     most_reports: int = 10_000,
     most_words: int | None = None,
     origins: tuple[str, ...] = (),
@@ -153,8 +127,6 @@ def make_app(
         Stays the caller's, who closes it.
     admission : Secrets, optional
         Who may send; by default everybody who reaches the service.
-    rate : float, default 10,000
-        Reports a second of one sender (a token, or else an address); 0 for no limit.
     most_reports : int, default 10,000
         In one request.
     most_words : int, optional
@@ -164,13 +136,18 @@ def make_app(
     names : tuple of str
         By which the service may be reached, beside addresses in figures and ``localhost``.
     """
-    intake = Intake(store, admission, rate, most_reports, most_words)
+    intake = Intake(store, admission, most_reports, most_words)
     fits: TopicFits | None = None
     if isinstance(store.channel, PublishedQuestion):
         told = _question_routes(store, store.channel)
     else:
         fits = TopicFits(store)
         told = _topic_routes(store, fits)
+
+    async def health(request: Request) -> Response:
+        trouble = store.trouble
+        code = 200 if trouble is None else 503
+        return JSONResponse({"ok": trouble is None, "trouble": trouble}, code, headers=PLAIN)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -190,9 +167,9 @@ def make_app(
         )
     app = Starlette(
         routes=[
-            Route("/reports", intake.counting(intake.reports), methods=["POST"]),
-            Route("/withdraw", intake.counting(intake.withdraw), methods=["POST"]),
-            *_service_routes(store, intake),
+            Route("/reports", intake.reports, methods=["POST"]),
+            Route("/withdraw", intake.withdraw, methods=["POST"]),
+            Route("/healthz", health),
             *told,
         ],
         middleware=middleware,

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import CorpusError
-from discreet.local.collector.access import PLAIN, RateLimit, Secrets
+from discreet.local.collector.access import PLAIN, Secrets
 from discreet.local.collector.invented_reports import plausible_ones
 from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
 from discreet.local.collector.tables import ConflictError, SpentError
@@ -169,7 +169,6 @@ _SLOWEST_STORE = 45.0
 _MOST_UNDER_WAY = 256 * 2**20
 _BEARER = "bearer "
 _Told = TypeVar("_Told")
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass
@@ -184,52 +183,43 @@ class Intake:
 
     Parameters
     ----------
-    store, admission, rate, most_reports, most_words
+    store, admission, most_reports, most_words
         As for :func:`discreet.local.collector.make_app`.
     """
 
     def __init__(
-        self,
-        store: ReportStore,
-        admission: Secrets | None,
-        rate: float,
-        most_reports: int,
-        most_words: int | None,
+        self, store: ReportStore, admission: Secrets | None, most_reports: int, most_words: int | None
     ) -> None:
-        self.store, self.admission, self.rate_limit = store, admission, RateLimit(rate)
+        self.store, self.admission = store, admission
         if isinstance(store.channel, PublishedQuestion):
             self.form = AnswerForm(store.channel)
         else:
             self.form = ReportForm(store.words, store.channel, most_words=most_words)
         self.most_bytes = most_reports * self.form.size
-        self.counts = {"counted": 0, "repeated": 0, "withdrawn": 0, "refused": 0, "busy": 0}
         self.under_way = 0
 
     async def reports(self, request: Request) -> Response:
         """Keep reports, each once."""
-        ticket, sender = self._who(request)
-        async with self._rows(request, sender) as rows:
+        ticket = self._ticket(request)
+        async with self._rows(request) as rows:
             if ticket is not None and len(rows) != 1:
                 raise HTTPException(422, f"a ticket admits one report, but {len(rows)} came.")
             receipt = await _kept(self.store.add(rows, ticket=ticket))
-        self.counts["counted"] += receipt.counted
-        self.counts["repeated"] += receipt.repeated
         return JSONResponse(receipt._asdict(), headers=PLAIN)
 
     async def withdraw(self, request: Request) -> Response:
         """Take reports back: whoever has the whole report may, even where its token is no longer valid."""
-        async with self._rows(request, _address(request), count=False) as rows:
+        async with self._rows(request, count=False) as rows:
             if len(dict(rows)) < len(set(rows)):  # answers are few, and could all be tried at once
                 raise HTTPException(
                     422, "one number came with several answers; send reports as they were sent."
                 )
             told = await _kept(self.store.withdraw(rows))
-        self.counts["withdrawn"] += told.withdrawn
         return JSONResponse(told._asdict(), headers=PLAIN)
 
     @contextlib.asynccontextmanager
     async def _rows(
-        self, request: Request, sender: bytes, *, count: bool = True
+        self, request: Request, *, count: bool = True
     ) -> AsyncGenerator[list[tuple[bytes, bytes]]]:
         """Read a request's reports; whatever the store says of them becomes an answer."""
         kind = request.headers.get("content-type", "").split(";")[0].strip()
@@ -239,11 +229,7 @@ class Intake:
         try:
             body = await self._body(request, held)
             try:
-                rows = self.form.split(body, count=count)
-                seconds = self.rate_limit.wait(sender, len(rows))
-                if seconds:
-                    raise later(429, "too many reports at once; wait.", seconds)
-                yield rows
+                yield self.form.split(body, count=count)
             except StoreBusyError as error:
                 raise later(503, str(error), 1) from None
             except StoreFailedError as error:
@@ -257,22 +243,10 @@ class Intake:
         finally:
             self.under_way -= held.size
 
-    def counting(self, take: Endpoint) -> Endpoint:
-        """Count what a request was refused for."""
-
-        async def endpoint(request: Request) -> Response:
-            try:
-                return await take(request)
-            except HTTPException as error:
-                self.counts["busy" if error.status_code in (429, 503) else "refused"] += 1
-                raise
-
-        return endpoint
-
-    def _who(self, request: Request) -> tuple[bytes | None, bytes]:
-        """Return the ticket (where tickets are asked for) and whose share of the pace is used."""
+    def _ticket(self, request: Request) -> bytes | None:
+        """Return the ticket, where tickets are asked for; refuse whoever may not send."""
         if self.admission is None:
-            return None, _address(request)
+            return None
         given = request.headers.get("authorization", "")
         secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
         known = self.admission.admits(secret)
@@ -280,7 +254,7 @@ class Intake:
             raise HTTPException(
                 401, "a known bearer token or ticket is needed.", {"WWW-Authenticate": "Bearer"}
             )
-        return (known, _address(request)) if self.admission.once else (None, known)
+        return known if self.admission.once else None
 
     async def _body(self, request: Request, held: _Held) -> bytes:
         too_large = HTTPException(
@@ -306,10 +280,6 @@ class Intake:
         except ClientDisconnect:
             raise HTTPException(400, "the request was cut off.") from None
         return b"".join(parts)
-
-
-def _address(request: Request) -> bytes:
-    return (request.client.host if request.client else "").encode()
 
 
 def later(code: int, told: str, seconds: float) -> HTTPException:
