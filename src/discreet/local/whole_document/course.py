@@ -82,7 +82,6 @@ class Course:
         self.model = WholeDocumentLDA(**settings, word_vectors=vectors)
         self.asked: PublishedQuestion | None = None
         self._replay()
-        self._known = self._state()
 
     @classmethod
     def begin(
@@ -137,13 +136,15 @@ class Course:
             raise CorpusError(f"this course has ended: its topics are in {self.topics}.")
         with lock_beside(self.folder / "course.json"):  # never two answers to one question
             kept = self._file("answers", self.asked, "bin")
-            self._refuse_changes(kept)
+            if kept.exists():
+                raise CorpusError(
+                    f"{self.folder} has changed since it was opened: answers to this question were learned meanwhile. "
+                    "Nothing was written; look what is asked now: `discreet ask` without --answers."
+                )
             listed = list(reports)
             following = self.model.learn(listed)
             write_reports(kept, listed)
-            opened = self._open(following)
-            self._known = self._state()
-            return opened
+            return self._open(following)
 
     def allow_unlearnable(self) -> None:
         """Go on however few clients there are, from now on; the folder keeps that."""
@@ -151,27 +152,9 @@ class Course:
             return
         path = self.folder / "course.json"
         with lock_beside(path):
-            self._refuse_changes()
             content = {**json.loads(path.read_bytes()), "allow_unlearnable": True}
             write_whole(json.dumps(content, ensure_ascii=False).encode(), path, "the course")
             self.model.allow_unlearnable = True
-            self._known = self._state()
-
-    def _refuse_changes(self, kept: Path | None = None) -> None:
-        if (kept is not None and kept.exists()) or self._state() != self._known:
-            raise CorpusError(
-                f"{self.folder} has changed since it was opened: answers to this question may have been learned "
-                "meanwhile. Nothing was written; look what is asked now: `discreet ask` without --answers."
-            )
-
-    def _state(self) -> dict[str, str]:
-        """Return the digests of what the course rests on."""
-        files = [
-            self.folder / "course.json",
-            *self.folder.glob("question-*.json"),
-            *self.folder.glob("answers-*.bin"),
-        ]
-        return {file.name: file_digest(file) for file in files}
 
     def _replay(self) -> None:
         asked = self._open(self.model.begin(self._words))
