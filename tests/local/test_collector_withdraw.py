@@ -258,13 +258,13 @@ def test_a_program_that_reads_holds_nobody_up_and_the_bits_go_when_it_ends(tmp_p
 
 
 @pytest.fixture
-def kept(where):
+def kept(where, monkeypatch):
     """Open a store that keeps reports for three days, by a calendar of the test's."""
 
     @contextlib.contextmanager
     def opened(day, keep_days=3):
+        monkeypatch.setattr(ReportStore, "_today", lambda self: day[0])
         with ReportStore(where, WORDS, CHANNEL, keep_days=keep_days) as store:
-            store._today = lambda: day[0]
             yield store
 
     return opened

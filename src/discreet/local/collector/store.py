@@ -320,7 +320,6 @@ class ReportStore:
         self.close()
 
     def _run(self) -> None:
-        self._keep_house()
         more = True
         while more:
             batches, more = self._next()
