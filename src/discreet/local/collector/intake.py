@@ -22,16 +22,30 @@ from discreet.local.collector.access import PLAIN, Secrets
 from discreet.local.collector.invented_reports import plausible_ones
 from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
 from discreet.local.collector.tables import ConflictError, SpentError
-from discreet.local.whole_document.codebook import CodebookChannel
 from discreet.local.whole_document.questions import ANSWER, CLIENT_NUMBER, CodebookReport, PublishedQuestion
 from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
 
 class Form(ABC):
-    """What every report of a collector looks like; ``size`` bytes each."""
+    """What every report of a collector looks like: all but its number and its content is known beforehand.
 
-    size: int
+    Parameters
+    ----------
+    blank : Report or CodebookReport
+        With nothing in it.
+    number, content : slice
+        Where these stand among its bytes.
+    stray : str
+        What errors say of a sound report of something else.
+    """
+
+    def __init__(self, blank: Report | CodebookReport, number: slice, content: slice, stray: str) -> None:
+        raw = blank.to_bytes()
+        self.size, self._blank = len(raw), np.frombuffer(raw, np.uint8)
+        self._number, self._content, self._read, self._stray = number, content, type(blank).from_bytes, stray
+        self._own = np.zeros(self.size, bool)
+        self._own[number] = self._own[content] = True
 
     def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
         """Return number and content of each report; ``CorpusError`` says what is off, never the content.
@@ -41,29 +55,43 @@ class Form(ABC):
         if not raw:
             raise CorpusError("expected one or more reports, but nothing came.")
         whole = len(raw) // self.size * self.size
-        may_come = self._good(np.frombuffer(raw[:whole], np.uint8).reshape(-1, self.size))
+        rows = np.frombuffer(raw[:whole], np.uint8).reshape(-1, self.size)
+        contents = rows[:, self._content]
+        may_come = ((rows == self._blank) | self._own).all(axis=1) & self._sound(contents)
         if not may_come.all():
             i = int(np.argmin(may_come))
             self._explain(raw[i * self.size : (i + 1) * self.size], i)
         if whole < len(raw):
-            self._explain(raw[whole:], whole // self.size)
-        return self._parts([raw[i : i + self.size] for i in range(0, len(raw), self.size)], raw, count)
+            self._explain(raw[whole:], len(rows))
+        found = [raw[i : i + self.size] for i in range(0, len(raw), self.size)]
+        parts = [(one[self._number], one[self._content]) for one in found]
+        self._check([number for number, _ in parts], contents, count)
+        return parts
 
     @abstractmethod
-    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Say which rows of bytes, a report each, may come."""
+    def _sound(self, contents: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Say which contents, a row each, a report can have."""
 
     @abstractmethod
+    def _check(self, numbers: list[bytes], contents: NDArray[np.uint8], count: bool) -> None:
+        """Raise ``CorpusError`` about a sound report of this form that must not come here."""
+
     def _explain(self, raw: bytes, i: int) -> None:
         """Raise ``CorpusError`` about a report that may not come."""
-
-    @abstractmethod
-    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
-        """Take good reports apart."""
+        try:
+            found = self._read(raw)
+        except CorpusError as error:
+            raise CorpusError(f"report {i + 1}: {error}") from None
+        if found.channel.reproducible:
+            raise CorpusError(
+                f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
+                "Make reports without a seed."
+            )
+        raise CorpusError(f"report {i + 1} {self._stray}.")
 
 
 class ReportForm(Form):
-    """What every report of this collector looks like: all but its number and its bits is known beforehand.
+    """The form of reports of bits.
 
     Parameters
     ----------
@@ -77,26 +105,20 @@ class ReportForm(Form):
 
     def __init__(self, words: tuple[str, ...], channel: BitChannel, *, most_words: int | None = None) -> None:
         blank = Report(channel, vocabulary_digest(words), bytes(16), np.zeros(len(words), np.uint8))
-        self.size = len(blank.to_bytes())
-        self._head = np.frombuffer(blank.to_bytes(), np.uint8)[: NUMBER.start]
+        stray = "is of another channel or vocabulary; use the ones that GET /status tells"
+        super().__init__(blank, NUMBER, slice(HEADER_BYTES, None), stray)
         self.fewest, self.most = plausible_ones(channel, len(words), most_words=most_words)
         self._n_words = len(words)
         unused = -len(words) % 8
         self._unused = np.uint8((0xFF << (8 - unused)) & 0xFF if unused else 0)
 
-    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
-        if count:
-            self._count(raw)
-        return [(one[NUMBER], one[HEADER_BYTES:]) for one in found]
+    def _sound(self, contents: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return (contents[:, -1] & self._unused) == 0
 
-    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        return (rows[:, : len(self._head)] == self._head).all(axis=1) & ((rows[:, -1] & self._unused) == 0)
-
-    def _count(self, raw: bytes) -> None:
-        packed = np.frombuffer(raw, np.uint8).reshape(-1, self.size)[:, HEADER_BYTES:]
-        ones = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+    def _check(self, numbers: list[bytes], contents: NDArray[np.uint8], count: bool) -> None:
+        ones = np.bitwise_count(contents).sum(axis=1, dtype=np.int64)
         odd = (ones < self.fewest) | (ones > self.most)
-        if odd.any():
+        if count and odd.any():
             i = int(np.argmax(odd))
             raise CorpusError(
                 f"report {i + 1} has {'more' if ones[i] > self.most else 'fewer'} ones than this channel gives: from "
@@ -104,28 +126,9 @@ class ReportForm(Form):
                 "the client made, as it made it."
             )
 
-    def _explain(self, raw: bytes, i: int) -> None:
-        try:
-            found = Report.from_bytes(raw)
-        except CorpusError as error:
-            raise CorpusError(f"report {i + 1}: {error}") from None
-        refuse_seeded(found.channel, i)
-        raise CorpusError(
-            f"report {i + 1} is of another channel or vocabulary; use the ones that GET /status tells."
-        )
-
-
-def refuse_seeded(channel: BitChannel | CodebookChannel, i: int) -> None:
-    """Refuse a report whose channel says that it was made with a seed."""
-    if channel.reproducible:
-        raise CorpusError(
-            f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
-            "Make reports without a seed."
-        )
-
 
 class AnswerForm(Form):
-    """As :class:`ReportForm`, for reports of whole documents.
+    """The form of reports of whole documents.
 
     Parameters
     ----------
@@ -133,34 +136,19 @@ class AnswerForm(Form):
     """
 
     def __init__(self, asked: PublishedQuestion) -> None:
-        blank = asked.blank().to_bytes()
-        self.size, self._asked = len(blank), asked
-        self._blank = np.frombuffer(blank, np.uint8)
-        self._own = np.zeros(len(blank), bool)
-        self._own[ANSWER] = self._own[CLIENT_NUMBER] = True
+        stray = "answers another question, or this one through another channel; answer the one that GET /question tells"
+        super().__init__(asked.blank(), CLIENT_NUMBER, ANSWER, stray)
+        self._asked = asked
 
-    def _parts(self, found: list[bytes], raw: bytes, count: bool) -> list[tuple[bytes, bytes]]:
-        for i, one in enumerate(found):
-            if not self._asked.asks(one[CLIENT_NUMBER]):
+    def _sound(self, contents: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return contents.copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
+
+    def _check(self, numbers: list[bytes], contents: NDArray[np.uint8], count: bool) -> None:
+        for i, number in enumerate(numbers):
+            if not self._asked.asks(number):
                 raise CorpusError(
                     f"report {i + 1} is of a client that another question is for, by its number; keep it for that one."
                 )
-        return [(one[CLIENT_NUMBER], one[ANSWER]) for one in found]
-
-    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        below = rows[:, ANSWER].copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
-        return ((rows == self._blank) | self._own).all(axis=1) & below
-
-    def _explain(self, raw: bytes, i: int) -> None:
-        try:
-            report = CodebookReport.from_bytes(raw)
-        except CorpusError as error:
-            raise CorpusError(f"report {i + 1}: {error}") from None
-        refuse_seeded(report.channel, i)
-        raise CorpusError(
-            f"report {i + 1} answers another question, or this one through another channel; answer the one that "
-            "GET /question tells."
-        )
 
 
 #: Seconds for the store to keep what came. How long a body may take to arrive is the proxy's to say.

@@ -34,7 +34,7 @@ from discreet._base.validate import (
 from discreet.corpus import check_counts
 from discreet.corpus.vocabulary import WordOrigin, check_words, refuse_chosen_columns
 from discreet.corpus.word_vectors import WordVectors, match_vectors
-from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
+from discreet.errors import CorpusError, ParameterError, WeakForecastWarning
 from discreet.lda import questions
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.questions import LEAST_STRENGTH, forecast_of, kinds, learn
@@ -247,11 +247,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             raise ParameterError(
                 f"{n_documents:,} whole documents at epsilon {channel.epsilon:.4g} are worth s = {strength:,.0f}, and "
                 f"below {LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are: ask about "
-                f"{needed:,} clients or more, promise less, or let a shuffler or secure aggregation stand between. ",
-                Proposal("shares", (1.0,)),
-                " asks for words alone, and ",
-                Proposal("allow_unlearnable", True),
-                " fits all the same.",
+                f"{needed:,} clients or more, promise less, or let a shuffler or secure aggregation stand between. "
+                "`shares=(1.0,)` asks for words alone, and `allow_unlearnable=True` fits all the same."
             )
         return strength
 

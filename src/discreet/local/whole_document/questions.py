@@ -381,7 +381,7 @@ class PublishedQuestion:
         return json.dumps(told, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> PublishedQuestion:
+    def from_json(cls, text: str | bytes) -> PublishedQuestion:
         """Read what a server published.
 
         Raises
@@ -410,8 +410,4 @@ class PublishedQuestion:
         """Read a file that a server published; as :meth:`from_json`."""
         with Path(path).open("rb") as file:
             raw = file.read(_LARGEST + 1)
-        try:
-            text = raw.decode("utf-8") if len(raw) <= _LARGEST else ""
-        except UnicodeDecodeError:
-            text = ""
-        return cls.from_json(text)
+        return cls.from_json(raw if len(raw) <= _LARGEST else "")
