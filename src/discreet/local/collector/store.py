@@ -378,11 +378,11 @@ class ReportStore:
             self._scrubbed = False
 
     def _keep_house(self) -> None:
-        """Look whether the store is there, take old reports away, and leave no copy of what was taken away."""
+        """Look whether the store is there, leave no copy of what was taken away, and take old reports away."""
         try:
             self._tables.check()
-            self._expire_old()
             self._scrub()
+            self._expire_old()
             self._trouble = None
         except (sqlite3.Error, CorpusError) as error:  # nothing is lost: it is tried again
             if self._trouble is None:
