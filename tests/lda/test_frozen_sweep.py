@@ -92,7 +92,7 @@ def some_own(table, n_topics):
     return own
 
 
-@pytest.mark.parametrize("n_topics", [1, 2, 7, 16, 17, 50])
+@pytest.mark.parametrize("n_topics", quick([1, 2, 7, 16, 17, 50], 1, 2, 7, 16, 17))
 @pytest.mark.parametrize("excluding", [False, True])
 def test_vectors_loops_and_plain_python_draw_the_same_topics(n_topics, excluding):
     rng = np.random.default_rng(n_topics)
@@ -157,7 +157,7 @@ def boundary_errors(n_topics, bits_of_u, shift_lane=0, n_draws=600, seed=0):
     return worst
 
 
-@pytest.mark.parametrize("n_topics", [3, 20, 70])
+@pytest.mark.parametrize("n_topics", quick([3, 20, 70], 20))
 def test_draws_invert_the_exact_distribution_up_to_rounding(n_topics):
     bound = (padded(n_topics) // 16 + 6) * 2.0**-23
     assert boundary_errors(n_topics, 24) <= bound
