@@ -347,7 +347,7 @@ def lines(n=3000):
 def test_texts_are_streamed_into_the_shards_that_reading_and_writing_give(
     tmp_path, monkeypatch, owned, vocabulary
 ):
-    monkeypatch.setattr(records, "_SINK_EVERY", 700)
+    monkeypatch.setattr(records, "_SPILL_EVERY", 700)
     monkeypatch.setattr(counting, "_CHUNK_TOKENS", 500)
     monkeypatch.setattr(spill, "_HELD_ENTRIES", 3000)
     documents = lines()
@@ -389,7 +389,7 @@ def test_a_stream_of_texts_that_fails_leaves_nothing(tmp_path):
 @pytest.mark.integration
 def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
     """Ten times the documents of as many words take less than twice the memory."""
-    monkeypatch.setattr(records, "_SINK_EVERY", 5_000)
+    monkeypatch.setattr(records, "_SPILL_EVERY", 5_000)
     monkeypatch.setattr(counting, "_CHUNK_TOKENS", 5_000)
     monkeypatch.setattr(spill, "_HELD_ENTRIES", 5_000)
     peaks = []

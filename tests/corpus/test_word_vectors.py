@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.corpus import match_vectors
-from discreet.corpus.word_vectors import check_vector_file, file_digest, write_vectors
+from discreet.corpus.word_vectors import check_vectors, file_digest, write_vectors
 from discreet.errors import CorpusError, ParameterError
 
 WORDS = ["nurse", "ward", "pain"]
@@ -194,10 +194,10 @@ def test_missing_files_and_whole_ones(tmp_path):
     with pytest.raises(CorpusError, match="does not exist"):
         match_vectors(tmp_path / "none", WORDS)
     (tmp_path / "one").write_bytes(text())
-    check_vector_file(tmp_path / "one")
+    check_vectors(tmp_path / "one")
     (tmp_path / "one").write_bytes(text() + b"cut 1\n")
     with pytest.raises(CorpusError, match="line 6"):
-        check_vector_file(tmp_path / "one")
+        check_vectors(tmp_path / "one")
 
 
 @pytest.mark.parametrize(

@@ -18,16 +18,14 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 from discreet._base.validate import path_shown
 from discreet.errors import CorpusError
-
-T = TypeVar("T")
 
 PathLike = str | os.PathLike[str]
 _SHOWN = 5
@@ -232,17 +230,6 @@ def unless_damaged(fault: CorpusError, *kinds: type[Exception]) -> Generator[Non
     raise fault
 
 
-def each_unless_damaged(items: Iterable[T], fault: CorpusError, *kinds: type[Exception]) -> Iterator[T]:
-    """Yield what a library yields; ``fault`` where it fails on the way (see :func:`unless_damaged`)."""
-    iterator, end = iter(items), object()
-    while True:
-        with unless_damaged(fault, *kinds):
-            item: Any = next(iterator, end)
-        if item is end:
-            return
-        yield item
-
-
 @contextmanager
 def decoded(
     source: Source, path: PathLike, encoding: str = "utf-8", *, newline: str | None = "\n"
@@ -272,13 +259,6 @@ def decoded(
     finally:
         text.detach()
     raise _undecodable(path, codec)
-
-
-@contextmanager
-def open_text(path: PathLike, encoding: str = "utf-8", *, newline: str | None = "\n") -> Generator[IO[str]]:
-    """Open a text file: :func:`open_source` and :func:`decoded` in one."""
-    with open_source(path) as source, decoded(source, path, encoding, newline=newline) as text:
-        yield text
 
 
 def _codec(encoding: str) -> str:
@@ -327,16 +307,16 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
     return CorpusError(f"{said}, for example {others}.")
 
 
-def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:
-    """Read a small text file as a list of lines, ends included."""
-    with open_text(path, encoding) as file:
-        return list(file)
-
-
 def read_text(path: PathLike, encoding: str = "utf-8") -> str:
     """Read a whole text file."""
-    with open_text(path, encoding) as file:
+    with open_source(path) as source, decoded(source, path, encoding) as file:
         return file.read()
+
+
+def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:
+    """Read a small text file as a list of lines, without their ends."""
+    text = read_text(path, encoding).removesuffix("\n")
+    return [line.rstrip("\r") for line in text.split("\n")] if text else []
 
 
 def refuse_emptiness_of(path: PathLike, expected: str) -> None:

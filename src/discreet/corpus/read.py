@@ -22,7 +22,7 @@ from discreet.corpus.formats.table import Counted, Format, find_format, reader_o
 from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, listed_words, refuse_public
-from discreet.errors import CorpusError, ParameterError, Part, Proposal
+from discreet.errors import CorpusError, ParameterError, Proposal
 
 #: Encodings of Western Europe; the second takes any bytes.
 _WESTERN = ("cp1252", "latin-1")
@@ -150,14 +150,14 @@ def read_corpus(
         raise ParameterError("give person= or persons=, not both.")
     if labels is not None and label is not None:
         raise ParameterError("give label= or labels=, not both.")
-    by_row = {
-        "persons": None if persons is None else _one_a_line(persons, encoding),
-        "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
-    }
-    if skip_empty and any(values is not None for values in by_row.values()):
+    if skip_empty and (persons is not None or labels is not None):
         raise ParameterError(
             "skip_empty= leaves out documents that persons= and labels= speak of; use fields."
         )
+    by_row = {"persons": _one_a_line(persons, encoding), "labels": _one_a_line(labels, encoding)}
+    called = by_row["labels"]
+    if isinstance(called, list) and all(isinstance(one, str) and _NUMBER.fullmatch(one) for one in called):
+        by_row["labels"] = [int(label) for label in called]
     if of_texts:
         words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, person, label)
@@ -237,12 +237,10 @@ def _read_texts(row: Format, path: PathLike, reading: Reading) -> Corpus:
     for encoding in _WESTERN:
         try:
             corpus: Corpus = row.function("read")(path, reading._replace(encoding=encoding, callback=None))
+            found = (f"its fields are {show_fields(corpus.fields)}.",)
         except CorpusError as error:
             found = error.args
-            if Proposal("encoding") not in found:
-                break
-        else:
-            found = (f"its fields are {show_fields(corpus.fields)}.",)
+        if Proposal("encoding") not in found:
             break
     raise CorpusError(*parts, f' With "{encoding}" ', *found)
 
@@ -282,36 +280,28 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         told = [f"{name}={'...' if value is ... else repr(value)}" for name, value in said.items()]
         named = "frame" if framed else repr(os.fspath(source))
         where = f" Read it first, fit_topics(discreet.corpus.read_corpus({named}, {', '.join(told)}), ...)."
-        parts = error.args
-    raise CorpusError(*parts, where)
+        raise CorpusError(*error.args, where) from None
 
 
 def refuse_options(name: str, options: dict[str, Any], why: str) -> None:
     """Refuse options that mean nothing for a format."""
     given = [option for option, value in options.items() if value is not None]
     if given:
-        named: list[Part] = [part for option in given for part in (", ", Proposal(option))]
-        raise ParameterError(*named[1:], f' cannot be used with format "{name}": {why}.')
+        named = ", ".join(f"`{option}=`" for option in given)
+        raise ParameterError(f'{named} cannot be used with format "{name}": {why}.')
 
 
 def _one_a_line(values: Any, encoding: str) -> Any:
     """Return the lines of a file, one for each document; what is no path as it is."""
     if not isinstance(values, str | os.PathLike):
         return values
-    lines = [line.rstrip("\r\n") for line in read_lines(values, encoding)]
+    lines = read_lines(values, encoding)
     empty = [number for number, line in enumerate(lines, 1) if not line]
     if empty:
         raise CorpusError(
             f"{os.fspath(values)}, line {empty[0]}: expected one entry for each document, found a blank line."
         )
     return lines
-
-
-def _as_numbers(labels: Any) -> Any:
-    """Turn labels from a file into numbers where all of them are."""
-    if isinstance(labels, list) and all(isinstance(x, str) and _NUMBER.fullmatch(x) for x in labels):
-        return [int(label) for label in labels]
-    return labels
 
 
 def side_file(target: Path, kind: str) -> Path:

@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from discreet._base.validate import shown, with_article
+from discreet._base.validate import quoted, shown, with_article
 from discreet.corpus.languages import (
     LANGUAGES,
     collect_stop_words,
@@ -53,7 +53,7 @@ from discreet.corpus.languages import (
     without_links,
 )
 from discreet.corpus.vocabulary import load_vocabulary
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -143,9 +143,7 @@ class Tokenizer:
         )
         self._pattern = _compile(token_pattern)
         if keep_links is not None and not isinstance(keep_links, bool):
-            raise ParameterError(
-                Parameter("keep_links"), f" must be True, False or None, got {shown(keep_links)}."
-            )
+            raise ParameterError(f"`keep_links` must be True, False or None, got {shown(keep_links)}.")
         self._asked_links = keep_links
         self.keep_links = takes_links(self._pattern) if keep_links is None else keep_links
         #: Tokens of ``split`` that do not count: stop words, and an empty group of the pattern.
@@ -158,14 +156,12 @@ class Tokenizer:
         return list(self.tokens(text))
 
     def __repr__(self) -> str:
+        more = "" if self._own is None else f", tokenizer={self._own.name}"
+        more += "" if self._phrases is None else f", phrases=<{self._phrases.n_phrases} phrases>"
         return (
             f"Tokenizer(token_pattern={self.token_pattern!r}, lowercase={self.lowercase}, "
-            f"stop_words=<{len(self.stop_words)} words>, ngram_range={self.ngram_range}{self._more()})"
+            f"stop_words=<{len(self.stop_words)} words>, ngram_range={self.ngram_range}{more})"
         )
-
-    def _more(self) -> str:
-        own = "" if self._own is None else f", tokenizer={self._own.name}"
-        return own if self._phrases is None else f"{own}, phrases=<{self._phrases.n_phrases} phrases>"
 
     @property
     def is_of_texts(self) -> bool:
@@ -258,8 +254,8 @@ class _OwnTokens:
     def __init__(self, function: Callable[[str], Iterable[str]]) -> None:
         if not callable(function):
             raise ParameterError(
-                Parameter("tokenizer"),
-                f" must be a Tokenizer, or a callable on one text that returns its words; got {shown(function)}.",
+                "`tokenizer` must be a Tokenizer, or a callable on one text that returns its words; got "
+                f"{shown(function)}."
             )
         self._function = function
         named: Any = function if hasattr(function, "__qualname__") else type(function)
@@ -269,16 +265,14 @@ class _OwnTokens:
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of a text, without those that are blank."""
-        tokens: list[str] | str = []
-        failure = None
         try:
             tokens = check_tokens(self._function(text), blanks=True)
         except Exception as error:
-            failure = type(error).__name__
-        if failure is not None:  # raised out here, because the other error may hold the text
+            tokens = type(error)
+        if isinstance(tokens, type):  # raised out here, because the other error may hold the text
             raise CorpusError(
-                f"the tokenizer {self.name} failed on a document with {with_article(failure)}, which is not shown "
-                "because it may hold text; try it on texts of your own."
+                f"the tokenizer {self.name} failed on a document with {with_article(tokens.__name__)}, which is not "
+                "shown because it may hold text; try it on texts of your own."
             )
         if isinstance(tokens, str):
             raise CorpusError(
@@ -327,18 +321,15 @@ class _Phrases:
 
     def __init__(self, given: Any, cut: Callable[[str], Iterable[str]]) -> None:
         if not isinstance(given, str | os.PathLike | Iterable) or isinstance(given, bytes):
-            raise ParameterError(
-                Parameter("phrases"), f" must be a file, or a list of phrases, got {shown(given)}."
-            )
+            raise ParameterError(f"`phrases` must be a file, or a list of phrases, got {shown(given)}.")
         listed = load_vocabulary(given)
         self._starting: dict[str, list[tuple[str, ...]]] = {}
         each = [tuple(cut(phrase)) for phrase in listed]
         phrases, short = set(each), sum(len(phrase) < 2 for phrase in each)
         if short or not phrases:
             raise ParameterError(
-                Parameter("phrases"),
-                f" must have at least two words each, as texts are cut; {short or 'all'} of {len(listed)} have fewer "
-                r'(words of one letter count with token_pattern=r"\w+" only).',
+                f"`phrases` must have at least two words each, as texts are cut; {short or 'all'} of {len(listed)} "
+                r'have fewer (words of one letter count with token_pattern=r"\w+" only).'
             )
         for phrase in sorted(phrases, key=lambda words: (-len(words), words)):
             self._starting.setdefault(phrase[0], []).append(phrase)
@@ -390,19 +381,19 @@ def choose_tokenizer(tokenizer: Any = None, **options: Any) -> Tokenizer:
 
 
 def _compile(token_pattern: str) -> re.Pattern[str]:
+    # A run of two or more is longest where it is found: the default finds the same without looking at its ends, faster.
+    plain = r"\w\w+" if token_pattern == DEFAULT_TOKEN_PATTERN else token_pattern
     try:
-        pattern = re.compile(token_pattern)
+        pattern = re.compile(plain)
     except re.error as error:
-        raise ParameterError(Parameter("token_pattern"), f" is not a regular expression: {error}.") from None
+        raise ParameterError(f"`token_pattern` is not a regular expression: {error}.") from None
     if pattern.groups > 1:
         raise ParameterError(
-            Parameter("token_pattern"),
-            f" has {pattern.groups} capturing groups, at most 1 has a meaning; write (?:...) for the others.",
+            f"`token_pattern` has {pattern.groups} capturing groups, at most 1 has a meaning; write (?:...) for the "
+            "others."
         )
     if pattern.fullmatch("") is not None:
-        raise ParameterError(
-            Parameter("token_pattern"), " matches the empty text; use + or {1,} in place of *."
-        )
+        raise ParameterError("`token_pattern` matches the empty text; use + or {1,} in place of *.")
     return pattern
 
 
@@ -413,8 +404,8 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
         shortest, longest = 0, 0
     if not 1 <= shortest <= longest <= _LONGEST_RUN:
         raise ParameterError(
-            Parameter("ngram_range"),
-            f" must be (shortest, longest) with 1 <= shortest <= longest <= {_LONGEST_RUN}, got {shown(ngram_range)}.",
+            f"`ngram_range` must be (shortest, longest) with 1 <= shortest <= longest <= {_LONGEST_RUN}, got "
+            f"{shown(ngram_range)}."
         )
     return shortest, longest
 
@@ -453,52 +444,43 @@ def tokenizer_like(
     ParameterError
         Where something is missing that a release cannot hold, or is not the same.
     """
-    named, counted = settings.get("tokenizer"), settings.get("phrases")
-    runs = settings.get("ngram_range")
+    named, runs = settings.get("tokenizer"), settings.get("ngram_range")
     if named is not None and tokenizer is None and token_pattern is None:
         raise ParameterError(
             f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "
             "Python: read_corpus(..., tokenizer=tokenizer_like(release.configuration, tokenizer=...)).",
         )
-    pattern = token_pattern
+    options: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern}
     if token_pattern is None and tokenizer is None and "token_pattern" in settings:
-        pattern = str(settings["token_pattern"])
+        options["token_pattern"] = pattern = str(settings["token_pattern"])
         if not _is_plain(pattern):
             raise ParameterError(
                 "the release was trained with a token pattern of its own, which may come from anybody and could run "
-                f"for ever: {pattern[:100]!r}. If you trust it, give it yourself: ",
-                Proposal("token_pattern"),
-                ".",
+                f"for ever: {quoted(pattern[:100])}. If you trust it, give it yourself: `token_pattern=`."
             )
-    words = stop_words
-    if words is None and settings.get("stop_words") is not None:
-        words = _named_lists(str(settings["stop_words"]), for_runs=runs is not None)
-    options: dict[str, Any] = {"tokenizer": tokenizer, "stop_words": words, "phrases": phrases}
-    if pattern is not None:
-        options["token_pattern"] = pattern
+    if stop_words is None and settings.get("stop_words") is not None:
+        options["stop_words"] = _named_lists(str(settings["stop_words"]), for_runs=runs is not None)
     if runs is not None:
-        shortest, _, longest = str(runs).partition(",")
-        options["ngram_range"] = (shortest, longest)
+        options["ngram_range"] = str(runs).split(",")
+    given = {name: value for name, value in options.items() if value is not None}
+    lowercase, keep_links = settings.get("lowercase", True), settings.get("keep_links")
     made = Tokenizer(
-        lowercase=settings.get("lowercase", True), keep_links=settings.get("keep_links"), **options
+        lowercase=lowercase, keep_links=keep_links, tokenizer=tokenizer, phrases=phrases, **given
     )
     now = made.settings()
     if named is not None and tokenizer is not None and now["tokenizer"] != named:
         raise ParameterError(
-            Parameter("tokenizer"),
-            f" is {now['tokenizer']}, but the texts of this release were cut by {named}.",
+            f"`tokenizer` is {now['tokenizer']}, but the texts of this release were cut by {named}."
         )
     if now.get("phrases_digest") != settings.get("phrases_digest"):
         raise ParameterError(
-            Parameter("phrases"),
-            f" must be the {counted or 0} phrases that count as one word in this release; give the same list, or none "
-            "where it has none.",
+            f"`phrases` must be the {settings.get('phrases', 0)} phrases that count as one word in this release; give "
+            "the same list, or none where it has none."
         )
     if runs is not None and now["stop_words_digest"] != settings.get("stop_words_digest"):
         raise ParameterError(
-            Parameter("stop_words"),
-            f" must be those of this release, {settings.get('stop_words', 'none')}: its runs of words depend on "
-            "them; give the same lists.",
+            f"`stop_words` must be those of this release, {settings.get('stop_words', 'none')}: its runs of words "
+            "depend on them; give the same lists."
         )
     return made
 

@@ -500,7 +500,7 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
     """
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
-        words = [line.rstrip("\r\n") for line in read_lines(source, encoding)]
+        words = read_lines(source, encoding)
         while words and not words[-1]:  # harmless at the end; elsewhere blank lines shift the columns
             words.pop()
         if not words:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
 import os
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from itertools import chain
-from os import PathLike as _Path
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,9 +28,10 @@ from discreet._base.arrays import is_frame, listed_texts
 from discreet._base.files import write_whole
 from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike, open_source, unless_damaged
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
+from discreet.errors import CorpusError, ParameterError, WordVectorsWarning
 
 MOST_DIMENSIONS = 4096
+_TOO_LARGE = float(np.finfo(np.float32).max)
 
 
 class _Table:
@@ -58,15 +57,13 @@ class _Table:
 
     def close(self, n_dimensions: int, name: str, digest: str | None) -> WordVectors:
         vectors = np.full((len(self.words), n_dimensions), np.nan)
-        respelt = 0
+        found = respelt = 0
         for row, word in enumerate(self.words):
-            vector = self._exact.get(word)
-            if vector is None:
-                vector = self._respelt.get(_folded(word))
-                respelt += vector is not None
+            vector = self._exact.get(word, self._respelt.get(_folded(word)))
             if vector is not None:
                 vectors[row] = vector
-        found = int((~np.isnan(vectors).any(1)).sum())
+                found += 1
+                respelt += word not in self._exact
         return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt, tuple(self.words))
 
     def _digest(self, vectors: NDArray[np.float64]) -> str:
@@ -134,8 +131,7 @@ def _numbers(fields: list[bytes]) -> NDArray[np.float32] | None:
         values = [float(field) for field in fields]
     except ValueError:
         return None
-    limit = float(np.finfo(np.float32).max)
-    return np.array(values, np.float32) if all(math.isfinite(v) and abs(v) < limit for v in values) else None
+    return np.array(values, np.float32) if all(abs(value) < _TOO_LARGE for value in values) else None
 
 
 def _is_text(line: bytes, n_dimensions: int) -> bool:
@@ -284,7 +280,7 @@ def _match(source: Any, words: Sequence[str]) -> WordVectors:
     if isinstance(source, WordVectors):
         return _made_for(source, wanted)
     table = _Table(wanted)
-    if isinstance(source, str | _Path):
+    if isinstance(source, str | os.PathLike):
         path = Path(source)
         return table.close(_read_file(path, table), path.name, file_digest(path))
     kind, n_dimensions = _read_object(source, table)
@@ -308,20 +304,13 @@ def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = F
         Where fewer than a tenth of the words have a vector.
     """
     if words is None:
-        raise ParameterError(
-            Parameter("word_vectors"),
-            " needs the word of each column: pass ",
-            Proposal("vocabulary"),
-            " to fit.",
-        )
+        raise ParameterError("`word_vectors` needs the word of each column: pass `vocabulary=` to fit.")
     found = _match(source, words) if booked else match_vectors(source, words)
     if found.n_found < _FEW * len(words):
-        many = f"{found.n_found:,}" if found.n_found else "none"
-        said = f"{found.name} holds a vector for {many} of the {len(words):,} words"
+        many, so = "none", ": training goes on without vectors"
         if found.n_found:
-            said += ", fewer than a tenth: the others are trained without"
-        else:
-            said += ": training goes on without vectors"
+            many, so = f"{found.n_found:,}", ", fewer than a tenth: the others are trained without"
+        said = f"{found.name} holds a vector for {many} of the {len(words):,} words{so}"
         warnings.warn(f"{said}; are the vectors of the texts' language?", WordVectorsWarning, stacklevel=6)
     return found
 
@@ -332,21 +321,16 @@ def file_digest(path: PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_vector_file(path: PathLike) -> None:
-    """Read a file of vectors to its end and keep nothing: to refuse a broken one before anything is spent."""
-    _read_file(path, _Table([]))
-
-
 def check_vectors(source: Any) -> None:
     """Read vectors before their words are chosen, and keep nothing: to refuse broken ones before anything is spent."""
-    if isinstance(source, str | _Path):
-        check_vector_file(Path(source))
+    if isinstance(source, str | os.PathLike):
+        _read_file(source, _Table([]))
         return
     unnamed = isinstance(source, np.ndarray) or (isinstance(source, tuple | list) and _named(source) is None)
     if isinstance(source, WordVectors) or unnamed:
         raise ParameterError(
-            Parameter("word_vectors"),
-            " must name their words where words are chosen from the texts: give a path, a mapping or (words, array).",
+            "`word_vectors` must name their words where words are chosen from the texts: give a path, a mapping or "
+            "(words, array)."
         )
     _read_object(source, _Table([]))
 
@@ -381,9 +365,8 @@ def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
     if list(found.words) != words:
         same = sum(one == other for one, other in zip(found.words, words, strict=False))
         raise ParameterError(
-            Parameter("word_vectors"),
-            f" were matched to {len(found.words):,} other words: only {same:,} of the {len(words):,} words stand where "
-            "the vectors have them. Match them to these: match_vectors(source, words).",
+            f"`word_vectors` were matched to {len(found.words):,} other words: only {same:,} of the {len(words):,} "
+            "words stand where the vectors have them. Match them to these: match_vectors(source, words)."
         )
     return found
 
@@ -416,12 +399,11 @@ def _read_object(source: Any, table: _Table) -> tuple[str, int]:
             f"word_vectors has {len(matrix)} rows for {len(words)} words; give one row for each word, or "
             "(words, array)."
         )
-    for word, vector in zip(words, matrix, strict=True):
-        if vector.dtype.kind == "f" and np.isnan(vector).all():
-            continue  # a word without a vector
-        if not (np.abs(vector) < float(np.finfo(np.float32).max)).all():
-            raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
-        table.add(word, vector.astype(np.float32))
+    given = ~np.isnan(matrix).all(1)  # rows of NaN are words without a vector
+    if not (np.abs(matrix[given]) < _TOO_LARGE).all():
+        raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
+    for row in np.flatnonzero(given).tolist():
+        table.add(words[row], matrix[row].astype(np.float32))
     return kind, matrix.shape[1]
 
 
@@ -435,9 +417,8 @@ def _named(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
         for part in source:
             if isinstance(part, Set | MappingView):
                 raise ParameterError(
-                    Parameter("word_vectors"),
-                    " must be (words, array) with a list of words in the order of the rows, but they are in "
-                    f"{kind_of(part)}, which promises no order: give a list.",
+                    "`word_vectors` must be (words, array) with a list of words in the order of the rows, but they are "
+                    f"in {kind_of(part)}, which promises no order: give a list."
                 )
     return None
 

@@ -53,7 +53,10 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     """
     target = Path(path)
     if format == "shards":
-        return _write_folder(corpus, target)
+        from discreet.corpus.shards.write import write_shards
+
+        write_shards(corpus, target)
+        return sorted(target.iterdir(), key=lambda file: (file.name == MANIFEST, file.name))
     row = writer_of(find_writable_format(target) if format is None else format)
     if target.name.lower().endswith(".gz") and row.packed:
         raise CorpusError(f'{target}: "{row.name}" is compressed already; leave out .gz.')
@@ -69,20 +72,15 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         if known:
             writers.append((side_file(target, "origin"), lambda file: _write_lines(origin, file)))
     writers.append((target, lambda file: row.function("write")(corpus, file)))
-    _write_all(writers)
+    try:
+        write_files([(file, _zipped(file, writer)) for file, writer in writers])
+    except OSError as error:
+        raise CorpusError(f"{target} cannot be written: {error.strerror or type(error).__name__}.") from None
     files = [file for file, _ in writers]
-    if (
-        not row.whole and side_file(target, "origin") not in files
-    ):  # one of another corpus would speak for this one
-        side_file(target, "origin").unlink(missing_ok=True)
+    origin_file = side_file(target, "origin")
+    if not row.whole and origin_file not in files:  # one of another corpus would speak for this one
+        origin_file.unlink(missing_ok=True)
     return files
-
-
-def _write_folder(corpus: Corpus, target: Path) -> list[Path]:
-    from discreet.corpus.shards.write import write_shards
-
-    write_shards(corpus, target)
-    return sorted(target.iterdir(), key=lambda file: (file.name == MANIFEST, file.name))
 
 
 def _refuse_twin(target: Path, origin: list[str]) -> None:
@@ -94,15 +92,6 @@ def _refuse_twin(target: Path, origin: list[str]) -> None:
         raise CorpusError(
             f"{twin} stands there, and {beside.name} would tell of both where words come from; take another name."
         )
-
-
-def _write_all(parts: list[tuple[Path, Writer]]) -> None:
-    try:
-        write_files([(target, _zipped(target, writer)) for target, writer in parts])
-    except OSError as error:
-        raise CorpusError(
-            f"{parts[-1][0]} cannot be written: {error.strerror or type(error).__name__}."
-        ) from None
 
 
 def _zipped(target: Path, writer: Writer) -> Writer:

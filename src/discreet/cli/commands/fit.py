@@ -78,7 +78,7 @@ def _fit(
     from discreet.cli.commands.perturb import say_unreachable
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.corpus import ShardedCorpus
-    from discreet.corpus.word_vectors import check_vector_file
+    from discreet.corpus.word_vectors import check_vectors
     from discreet.privacy.units import check_unit_name
     from discreet.release.private_estimator import ledger_of_choices
 
@@ -107,7 +107,7 @@ def _fit(
             "--person protects persons, --set privacy_unit=document does not; give one of them."
         )
     if word_vectors is not None:
-        check_vector_file(word_vectors)
+        check_vectors(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = how.format_of(corpus)

@@ -7,7 +7,7 @@ its label, so memory grows with the number of different words in each document a
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from discreet._base.validate import first_few, quoted, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
+from discreet.corpus.shards.shard_file import Rows
+from discreet.corpus.shards.spill import Spill
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, ParameterError
 
 _TELL_EVERY = 1000
-_SINK_EVERY = 1 << 21
+_SPILL_EVERY = 1 << 21
 #: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
 _LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
@@ -56,17 +58,6 @@ class Fields(NamedTuple):
         return list(dict.fromkeys(field for field in self if field is not None))
 
 
-class Sink(Protocol):
-    """Where documents go that are too many to be held."""
-
-    counter: TextCounter | None
-    """What counts them, for all files of a stream; made for the first."""
-
-    def put(self, counter: TextCounter, persons: list[str] | None, labels: list[str] | None) -> None:
-        """Take from the counter what was counted since the last call, with persons and labels; keep the counter."""
-        ...
-
-
 class Reading(NamedTuple):
     """Everything a reader of raw text is told."""
 
@@ -77,7 +68,7 @@ class Reading(NamedTuple):
     delimiter: str | None
     callback: Callback | None
     skip_empty: bool = False
-    sink: Sink | None = None
+    spill: Spill | None = None
     keep_empty: bool = False
     sheet: str | None = None
 
@@ -108,23 +99,23 @@ def gather(
     Returns
     -------
     Corpus
-        Empty where there is a sink, which then has the documents.
+        Empty where there is a spill, which then has the documents.
     """
-    sink, fields = reading.sink, reading.fields
+    spill, fields = reading.spill, reading.fields
     if fields.person == fields.text:  # each text would be a person, and nobody's texts protected together
         raise ParameterError(f"`person` and `text` are one field, {shown(fields.text)}: name two.")
-    counted = None if sink is None else sink.counter
-    counter = counted or TextCounter(reading.tokenizer, reading.vocabulary)
+    counter = None if spill is None else spill.counter
+    counter = counter or TextCounter(reading.tokenizer, reading.vocabulary)
     persons, labels, rows = list[Any](), list[int | str](), array("q")
     number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
     lacking = set[str]()
 
-    def put_away(sink: Sink) -> None:
-        said = (
-            None if fields.label is None else list(map(str, labels))
-        )  # nobody knows yet whether all are numbers
-        sink.put(counter, None if fields.person is None else persons, said)
+    def put_away(spill: Spill) -> None:
+        # Labels become texts: nobody knows yet whether all are numbers.
+        said = None if fields.label is None else np.array([str(label) for label in labels], object)
+        spill.add(Rows(counter.take(), None, said), None if fields.person is None else persons)
+        spill.counter = counter
         persons.clear()
         labels.clear()
 
@@ -147,7 +138,7 @@ def gather(
                 faults.append(f"field {fields.person!r} must name the person, found {why}")
             else:
                 number = (
-                    number_of_person.setdefault(person, len(number_of_person)) if sink is None else person
+                    number_of_person.setdefault(person, len(number_of_person)) if spill is None else person
                 )
                 persons.append(number)
         if fields.label is not None:
@@ -164,8 +155,8 @@ def gather(
             problems.add(place(record.where), fault)
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
-        if sink is not None and counter.n_entries > _SINK_EVERY and not problems.found:
-            put_away(sink)
+        if spill is not None and counter.n_entries > _SPILL_EVERY and not problems.found:
+            put_away(spill)
     problems.check()
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
@@ -173,8 +164,8 @@ def gather(
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
     counter.check()
-    if sink is not None:
-        put_away(sink)
+    if spill is not None:
+        put_away(spill)
         return Corpus(np.zeros((0, 0)), ())
     counts, words = counter.finish()
     if not words:

@@ -20,7 +20,6 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
     Problems,
-    each_unless_damaged,
     refuse_emptiness_of,
     unless_damaged,
 )
@@ -149,15 +148,18 @@ def read_parquet(path: PathLike, reading: Reading) -> Corpus:
     choose_fields(reading, names, problems)
     batches = file.iter_batches(batch_size=_ROWS, columns=reading.fields.wanted)
     corpus = _of_frames(_sound(batches, problems.name), reading, problems, n_rows)
-    return corpus.read_as(fields=tuple(names)) if reading.sink is None else corpus
+    return corpus.read_as(fields=tuple(names)) if reading.spill is None else corpus
 
 
 def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
     """Yield batches held against what they should be."""
     damaged = CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
-    kinds = _pyarrow().ArrowException
-    for batch in each_unless_damaged(batches, damaged, kinds):
-        with unless_damaged(damaged, kinds):
+    iterator = iter(batches)
+    while True:
+        with unless_damaged(damaged, _pyarrow().ArrowException):
+            batch: Any = next(iterator, None)
+            if batch is None:
+                return
             batch.validate(full=True)  # text that is no UTF-8, offsets that lead nowhere
         yield batch
 
@@ -234,17 +236,13 @@ def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iter
     rows = ((number, list(map(_value, row))) for number, row in enumerate(cells, 1))
     filled = ((number, row) for number, row in rows if any(cell is not None for cell in row))
     first = list(islice(filled, _TITLE_ROWS))
-    below = most = 0
-    for place, (_, row) in enumerate(first):
-        n_cells = sum(cell is not None for cell in row)
-        if n_cells > most and wanted <= {str(cell) for cell in row}:
-            below = place
-            break
-        most = max(most, n_cells)
-    for number, header in first[below : below + 1]:
-        named = ["" if cell is None else str(cell) for cell in header]
-        return number, named, chain(first[below + 1 :], filled)
-    return 0, [], filled
+    if not first:
+        return 0, [], filled
+    sizes = [sum(cell is not None for cell in row) for _, row in first]
+    showing = [place for place, (_, row) in enumerate(first) if wanted <= set(map(str, row))]
+    below = next((place for place in showing if sizes[place] > max(sizes[:place], default=0)), 0)
+    number, header = first[below]
+    return number, ["" if cell is None else str(cell) for cell in header], chain(first[below + 1 :], filled)
 
 
 def _value(cell: Any) -> Any:

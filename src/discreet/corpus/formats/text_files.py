@@ -21,7 +21,6 @@ from discreet.corpus.files import (
     Problems,
     decoded,
     open_source,
-    open_text,
     read_text,
 )
 from discreet.corpus.formats.records import (
@@ -57,8 +56,7 @@ def read_jsonl(path: PathLike, reading: Reading) -> Corpus:
 def read_json(path: PathLike, reading: Reading) -> Corpus:
     """Read an array of objects, or of texts, which are then the field "text"; or one object a line."""
     problems = Problems(os.fspath(path))
-    with open_text(path, reading.encoding) as file:
-        content = file.read()
+    content = read_text(path, reading.encoding)
     value, fault = _parse(content)
     if fault is None and isinstance(value, list):
         records = records_of_objects(_objects_of_array(value), reading, problems, place="element {}")

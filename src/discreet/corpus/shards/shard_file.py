@@ -149,25 +149,23 @@ class Shard(NamedTuple):
             holds.
         """
         path = Path(self.folder, self.entry.file)
-        raw, what = b"", None
         try:
             raw = path.read_bytes()
         except OSError as error:
-            what = error.strerror or type(error).__name__
-        if what is not None:
             raise CorpusError(
-                f"shard {path} cannot be read: {what}; a shard must lie at this path on every machine that works on it."
-            )
+                f"shard {path} cannot be read: {error.strerror or type(error).__name__}; a shard must lie at this path "
+                "on every machine that works on it."
+            ) from None
         if sha256(raw).hexdigest() != self.entry.sha256:
-            raise CorpusError(
-                f"shard {path} is not the file that was written: its digest is another; write the folder anew."
-            )
+            raise _damaged(f"shard {path} is not the file that was written: its digest is another")
         rows = _parse(raw, self)
         if rows is None:
-            raise CorpusError(
-                f"shard {path} holds something else than its manifest says; write the folder anew."
-            )
+            raise _damaged(f"shard {path} holds something else than its manifest says")
         return rows if self.owned else rows._replace(persons=None)
+
+
+def _damaged(what: str) -> CorpusError:
+    return CorpusError(f"{what}; write the folder anew.")
 
 
 def _parse(raw: bytes, shard: Shard) -> Rows | None:
@@ -278,44 +276,33 @@ def read_manifest(folder: Path) -> Manifest:
         value = read_json(raw)
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != SCHEMA:
-        raise CorpusError(
-            f"{folder / MANIFEST} is not a manifest of shards of this version ({SCHEMA}); write the folder anew."
-        )
+        raise _damaged(f"{folder / MANIFEST} is not a manifest of shards of this version ({SCHEMA})")
     if value.get("vocabulary_sha256") != sha256(words).hexdigest():
-        raise CorpusError(f"{folder / VOCABULARY} holds other words than the shards; write the folder anew.")
-    listed = check_words(
-        words.decode("utf-8", "replace").split("\n")[:-1], f"{folder / VOCABULARY}: line", first=1
-    )
+        raise _damaged(f"{folder / VOCABULARY} holds other words than the shards")
+    lines = words.decode("utf-8", "replace").split("\n")[:-1]
+    listed = check_words(lines, f"{folder / VOCABULARY}: line", first=1)
     origin = WordOrigin.from_json(value.get("word_origin"), listed)
     unit, shards, cut = value.get("unit"), value.get("shards"), value.get("cut", {})
-    if (
-        unit not in ("document", "person")
-        or not isinstance(shards, list)
-        or value.get("n_words") != len(listed)
-        or not isinstance(cut, dict)
-    ):
-        raise CorpusError(f"{folder / MANIFEST} is damaged; write the folder anew.")
+    sized = value.get("n_words") == len(listed) and isinstance(cut, dict)
+    if unit not in ("document", "person") or not isinstance(shards, list) or not sized:
+        raise _damaged(f"{folder / MANIFEST} is damaged")
     entries = tuple(_entry(shard, number, folder) for number, shard in enumerate(shards))
     manifest = Manifest(listed, origin, unit, entries, cut)
     if any(value.get(size) != manifest.total(size) or manifest.total(size) >= 2**63 for size in _SIZES):
-        raise CorpusError(
-            f"{folder / MANIFEST}: its shards do not add up to its sizes; write the folder anew."
-        )
+        raise _damaged(f"{folder / MANIFEST}: its shards do not add up to its sizes")
     _refuse_spanning(folder, manifest)
     return manifest
 
 
 def _read(path: Path) -> bytes:
-    what = "does not exist"
     try:
         return path.read_bytes()
-    except FileNotFoundError:
-        pass
     except OSError as error:
-        what = f"cannot be read: {error.strerror or type(error).__name__}"
-    raise CorpusError(
-        f"{path} {what}: expected a folder that write_shards wrote to its end (the manifest is written last)."
-    )
+        gone = isinstance(error, FileNotFoundError)
+        what = "does not exist" if gone else f"cannot be read: {error.strerror or type(error).__name__}"
+        raise CorpusError(
+            f"{path} {what}: expected a folder that write_shards wrote to its end (the manifest is written last)."
+        ) from None
 
 
 def _entry(shard: Any, number: int, folder: Path) -> ShardEntry:
@@ -327,9 +314,7 @@ def _entry(shard: Any, number: int, folder: Path) -> ShardEntry:
         and 0 <= shard["n_entries"] <= shard["n_tokens"]
     )
     if not good:
-        raise CorpusError(
-            f"{folder / MANIFEST}: shard {number} is not described as a shard is; write the folder anew."
-        )
+        raise _damaged(f"{folder / MANIFEST}: shard {number} is not described as a shard is")
     return ShardEntry(**shard)
 
 
@@ -337,7 +322,7 @@ def _refuse_spanning(folder: Path, manifest: Manifest) -> None:
     """Refuse a folder in which somebody would be counted once a shard, and so move a sum by more than was booked."""
     entries: Sequence[ShardEntry] = manifest.entries
     if len({entry.file for entry in entries}) != len(entries):
-        raise CorpusError(f"{folder / MANIFEST} names a shard twice; write the folder anew.")
+        raise _damaged(f"{folder / MANIFEST} names a shard twice")
     if manifest.unit == "document":
         return
     spans = [one.file for one in entries if one.first_person > one.last_person]

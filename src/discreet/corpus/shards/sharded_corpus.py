@@ -13,7 +13,6 @@ from discreet.corpus.corpus import Corpus, Documents
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.shard_file import Manifest, Rows, Shard, read_manifest
 from discreet.corpus.vocabulary import WordOrigin
-from discreet.errors import CorpusError
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -158,7 +157,5 @@ class ShardedCorpus(Documents):
 
     def with_word_origin(self, origin: WordOrigin) -> "ShardedCorpus":
         """Return the same corpus with another statement of where its words come from; private choices stay."""
-        if not isinstance(origin, WordOrigin):
-            raise CorpusError("where words come from is said by a WordOrigin.")
         origin.check_words(self.vocabulary)
         return self._with(origin=origin.after(self.word_origin.choices))

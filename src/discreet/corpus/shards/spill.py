@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet._base.arrays import Csr
 from discreet._base.files import write_whole
 from discreet._base.persons import person_keys
+from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.shard_file import Rows, ShardEntry, labels_bytes, labels_of, shard_bytes
 from discreet.errors import CorpusError
@@ -49,6 +50,8 @@ class Spill:
         self._held: list[tuple[Rows, NDArray[np.uint64]]] = []
         self._n_held = 0
         self.n_documents = 0
+        #: What counts the texts of all files of a stream; made for the first.
+        self.counter: TextCounter | None = None
 
     def add(self, rows: Rows, persons: Any, documents: Any = None) -> None:
         """Put rows away. Persons are ids in any way in which they can be written down, beside what they were given."""
@@ -132,26 +135,24 @@ def _blocks(
 @contextmanager
 def new_folder(folder: PathLike) -> Generator[Path]:
     """Make a folder that did not exist, or was empty; where this block fails, nothing of it is left behind."""
-    path, made, what = Path(folder).absolute(), False, None
+    path = Path(folder).absolute()
     try:
         made = not path.exists()
         path.mkdir(mode=0o700, exist_ok=True)
-        if any(path.iterdir()):
-            what = "is not empty; name a new folder"
+        full = any(path.iterdir())
     except OSError as error:
-        what = f"cannot be made: {error.strerror or type(error).__name__}; name a new folder"
-    if what is not None:
-        raise CorpusError(f"{path} {what}.")
+        what = error.strerror or type(error).__name__
+        raise CorpusError(f"{path} cannot be made: {what}; name a new folder.") from None
+    if full:
+        raise CorpusError(f"{path} is not empty; name a new folder.")
     try:
         yield path
-        return
-    except OSError as error:  # a full disk
-        what = error.strerror or type(error).__name__
-    except BaseException:
+    except BaseException as error:
         _remove(path, made)
-        raise
-    _remove(path, made)
-    raise CorpusError(f"{path} cannot be written: {what}. Nothing is left behind.")
+        if not isinstance(error, OSError):
+            raise
+        what = error.strerror or type(error).__name__  # a full disk
+        raise CorpusError(f"{path} cannot be written: {what}. Nothing is left behind.") from None
 
 
 def _remove(path: Path, made: bool) -> None:
@@ -175,7 +176,7 @@ class ShardCutter:
     """
 
     def __init__(self, folder: Path, shard_documents: int, owned: bool) -> None:
-        self._folder, self._size, self._owned = folder, shard_documents, owned
+        self.folder, self.owned, self._size = folder, owned, shard_documents
         self._held: list[Rows] = []
         self._n_held = 0
         self._entries: list[ShardEntry] = []
@@ -210,5 +211,5 @@ class ShardCutter:
 
     def _write(self, rows: Rows) -> None:
         raw, name = shard_bytes(rows), f"shard-{len(self._entries):05d}.safetensors"
-        write_whole(raw, self._folder / name, "a shard", secret=True)
+        write_whole(raw, self.folder / name, "a shard", secret=True)
         self._entries.append(ShardEntry.of(name, raw, rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import check, kind_of, whole
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import TextCounter, canonical_counts
+from discreet.corpus.counting import canonical_counts
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
@@ -105,12 +105,14 @@ def write_shards(
             _of_corpus(corpus) if isinstance(corpus, Corpus) else (shard.read() for shard in corpus.shards)
         )
         with new_folder(folder) as new:
-            return _fill(pieces, corpus, new, owned, shard_documents, callback, corpus.n_documents)
+            return _fill(
+                pieces, corpus, ShardCutter(new, shard_documents, owned), callback, corpus.n_documents
+            )
     stream = _Stream(corpus, vocabulary, words_are_public)
     first = stream.start()
     with new_folder(folder) as new:
         pieces = (rows for rows, *_ in stream.pieces()) if not first else stream.routed(Spill(new))
-        return _fill(pieces, stream, new, first, shard_documents, callback, 0)
+        return _fill(pieces, stream, ShardCutter(new, shard_documents, first), callback)
 
 
 def restrict_shards(
@@ -121,19 +123,14 @@ def restrict_shards(
     kept = (part.restrict(words) for part in corpus)
     pieces = (Rows(part.counts, part.persons, part.labels) for part in kept)
     with new_folder(folder) as new:
-        return _fill(pieces, _Words(words, origin, corpus.cut), new, corpus.unit == "person", size, None, 0)
+        cutter = ShardCutter(new, size, corpus.unit == "person")
+        return _fill(pieces, _Words(words, origin, corpus.cut), cutter)
 
 
 def _fill(
-    pieces: Iterable[Rows],
-    corpus: Any,
-    new: Path,
-    owned: bool,
-    size: int,
-    callback: Callback | None,
-    total: int,
+    pieces: Iterable[Rows], corpus: Any, cutter: ShardCutter, callback: Callback | None = None, total: int = 0
 ) -> ShardedCorpus:
-    cutter, done = ShardCutter(new, size, owned), 0
+    done = 0
     for rows in pieces:
         cutter.add(rows)
         done += rows.counts.shape[0]
@@ -141,10 +138,10 @@ def _fill(
     entries = cutter.finish()
     if not entries:
         raise CorpusError("there is nothing to write: expected at least one document.")
-    unit = "person" if owned else "document"
+    unit = "person" if cutter.owned else "document"
     manifest = Manifest(corpus.vocabulary, corpus.word_origin, unit, entries, corpus.cut)
-    write_manifest(new, manifest)
-    return ShardedCorpus(new)
+    write_manifest(cutter.folder, manifest)
+    return ShardedCorpus(cutter.folder)
 
 
 def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
@@ -165,36 +162,29 @@ class _Stream:
                 f"got {kind_of(pieces)}; frames with a column of texts are read by read_into_shards."
             )
         self._pieces = iter(pieces)
-        self._words = None if vocabulary is None else load_vocabulary(vocabulary)
-        self.word_origin: WordOrigin = (
-            WordOrigin.public("words_are_public=True in write_shards") if words_are_public else UNKNOWN
-        )
+        #: The word of each column.
+        self.vocabulary: tuple[str, ...] = () if vocabulary is None else load_vocabulary(vocabulary)
+        self.word_origin = UNKNOWN
+        if words_are_public:
+            self.word_origin = WordOrigin.public("words_are_public=True in write_shards")
         self._declared, self._listed = words_are_public, vocabulary is not None
         self._first: Any = None
         self.cut: Mapping[str, Any] = {}
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The word of each column."""
-        return self._words or ()
-
     def start(self) -> bool:
         """Look at the first piece, and return whether there are persons."""
-        for piece in self._pieces:
-            self._first = piece
-            break
-        else:
+        self._first = next(self._pieces, None)
+        if self._first is None:
             raise CorpusError("there is nothing to write: expected at least one piece of counts.")
         counts, persons = _parts(self._first)
         words = getattr(counts, "vocabulary", None)
-        if self._words is None and words is None:
-            raise CorpusError(
-                "the pieces of the stream have no words; give the word of each column: vocabulary=."
-            )
-        if self._words is None:
-            self._words = words
-            if not self._declared:
-                self.word_origin = counts.word_origin
+        if not self.vocabulary:
+            if words is None:
+                raise CorpusError(
+                    "the pieces of the stream have no words; give the word of each column: vocabulary=."
+                )
+            self.vocabulary = words
+            self.word_origin = self.word_origin if self._declared else counts.word_origin
         self.cut = getattr(counts, "cut", {})
         return persons is not None
 
@@ -202,8 +192,7 @@ class _Stream:
         """Yield rows, and whose they are and what they were, as both were given."""
         counts, persons = _parts(self._first)
         owned, labelled = persons is not None, getattr(counts, "labels", None) is not None
-        piece: Any = self._first
-        while piece is not None:
+        for piece in chain([self._first], self._pieces):
             given, persons = _parts(piece)
             self.word_origin = self.word_origin.after(choices_of(given))
             if knows_persons(given):
@@ -227,7 +216,6 @@ class _Stream:
             if (persons is not None) != owned or (labels is not None) != labelled:
                 raise CorpusError("either all pieces come with persons, or with labels, or none does.")
             yield Rows(counts, None, labels), persons, given
-            piece = next(self._pieces, None)
 
     def routed(self, spill: Spill) -> Iterator[Rows]:
         """Yield all rows by person; the stream is read to its end first."""
@@ -238,20 +226,6 @@ class _Stream:
 
 def _parts(piece: Any) -> tuple[Any, Any]:
     return piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, None)
-
-
-class _SpillingSink:
-    """Documents of one file after another, put into spill files."""
-
-    def __init__(self, spill: Spill) -> None:
-        self.counter: TextCounter | None = None
-        self._spill = spill
-
-    def put(self, counter: TextCounter, persons: list[str] | None, labels: list[str] | None) -> None:
-        self.counter = counter
-        self._spill.add(
-            Rows(counter.take(), None, None if labels is None else np.array(labels, object)), persons
-        )
 
 
 def read_into_shards(
@@ -340,12 +314,11 @@ def read_into_shards(
     read = read_frames if framed else reader_of(name).function("read")
     with new_folder(folder) as new:
         spill = Spill(new, person is not None)
-        sink = _SpillingSink(spill)
         for path in files:
             fields = Fields(text, person, label)
-            read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
-        assert sink.counter is not None  # a file without documents was refused
-        words, columns = (listed, None) if listed is not None else sink.counter.columns()
+            read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, spill))
+        assert spill.counter is not None  # a file without documents was refused
+        words, columns = (listed, None) if listed is not None else spill.counter.columns()
         if not words:
             raise CorpusError("no words were found; look at the text and at token_pattern.")
         origin = UNKNOWN if listed is not None else FROM_TEXT
@@ -353,4 +326,5 @@ def read_into_shards(
             origin = WordOrigin.public("words_are_public=True in read_into_shards")
         said = _Words(words, origin, cut.settings())
         pieces = spill.rows(len(words), columns)
-        return _fill(pieces, said, new, person is not None, shard_documents, callback, spill.n_documents)
+        cutter = ShardCutter(new, shard_documents, person is not None)
+        return _fill(pieces, said, cutter, callback, spill.n_documents)
