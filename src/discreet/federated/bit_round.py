@@ -1,7 +1,7 @@
 r"""The round of reports: each document's presence bits once, through a channel; the server fits moments.
 
 A silo sends one packed report for each document, in an order of its own. The server adds reports to
-:class:`~discreet.lda.moments.moments.Moments` and fits topics to them, and refines where noise is low.
+:class:`~discreet.lda.moments.moments.Moments` and fits topics to them.
 
 Guarantee
 ---------
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.state import State
-from discreet.lda.moments.learn import Reports, learn_topics
-from discreet.lda.moments.moments import Moments, pack_bits, packed_width, read_bits, stray_bits
+from discreet.lda.moments.learn import learn_topics
+from discreet.lda.moments.moments import Moments, pack_bits, packed_width, stray_bits
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
@@ -89,11 +89,6 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         moments.add_batch(reports, packed=True)
     if moments.n == 0:
         return state.topic_word, {}
-
-    def blocks(size: int) -> Any:
-        for reports in state.sums.values():
-            yield from read_bits(reports, state.n_words, packed=True, block=size)
-
     topics = learn_topics(
         moments.estimates(),
         state.n_topics,
@@ -101,7 +96,6 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         what=f"{moments.n:,} reports",
         advice='Collect more, raise epsilon, or take mechanism="aggregate";',
         allow_unlearnable=state.allow_unlearnable,
-        reports=Reports(blocks, channel, moments.n),
     )
     topic_word = topics.topic_word / topics.topic_word.sum(1, keepdims=True)
     return topic_word, {"learnable": topics.learnable, "n": moments.n, "weight": topics.topic_weight}

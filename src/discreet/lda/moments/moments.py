@@ -84,8 +84,6 @@ _FORMS = {
     "reproducible": ("<i8", 0),
     "upper": ("<i8", 1),
 }
-#: Bytes that numpy's header may add to an array.
-_HEADER = 4096
 
 
 class Moments:
@@ -262,10 +260,11 @@ class Moments:
     def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> Moments:
         """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
         try:
-            return _made(_read(Path(path), max_bytes), cls, max_bytes)
+            with np.load(path, allow_pickle=False) as fields:
+                return _made(fields, cls, max_bytes)
         except FileNotFoundError:
             raise CorpusError(f"there are no moments at {path}.") from None
-        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
             raise CorpusError(
                 f"{path} does not hold moments as Moments.save writes them ({type(error).__name__})."
             ) from None
@@ -394,42 +393,27 @@ class _Channel(NamedTuple):
     reproducible: bool
 
 
-def _read(path: Path, max_bytes: int) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    with zipfile.ZipFile(path) as archive:
-        entries = {entry.filename: entry for entry in archive.infolist()}
-        if sorted(entries) != sorted(f"{name}.npy" for name in _FORMS) or len(entries) != len(
-            archive.infolist()
-        ):
-            raise ValueError("other arrays")
-        for entry in entries.values():
-            if entry.file_size > max_bytes + _HEADER:
-                raise ValueError("too large")
-            if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-                raise ValueError("compressed or encrypted")
-        for name, (dtype, n_dimensions) in _FORMS.items():
-            with archive.open(f"{name}.npy") as file:
-                array = np.lib.format.read_array(file, allow_pickle=False)
-            if array.dtype != np.dtype(dtype) or array.ndim != n_dimensions:
-                raise ValueError(name)
-            fields[name] = array
-    return fields
+def _made(fields: Any, kind: type[Moments], max_bytes: int) -> Moments:
+    """Make moments of what numpy reads, without pickles, one array after another."""
+    if sorted(fields.files) != sorted(_FORMS):
+        raise ValueError("other arrays")
 
+    def field(name: str) -> Any:
+        array, (dtype, n_dimensions) = fields[name], _FORMS[name]
+        if array.dtype != np.dtype(dtype) or array.ndim != n_dimensions:
+            raise ValueError(name)
+        return array
 
-def _made(fields: dict[str, Any], kind: type[Moments], max_bytes: int) -> Moments:
-    n_words, n = int(fields["n_words"]), int(fields["n"])
-    if int(fields["version"]) != _VERSION or fields["channel"].shape != (2,) or n < 0:
+    if int(field("version")) != _VERSION or field("channel").shape != (2,):
         raise ValueError("header")
-    if n_words < 1 or len(fields["upper"]) != n_words * (n_words + 1) // 2:
-        raise ValueError("shape")
-    p, q = fields["channel"].tolist()
-    if not (math.isfinite(p) and math.isfinite(q)):
+    p, q = field("channel").tolist()
+    limit, reproducible = int(field("limit")), int(field("reproducible"))
+    if not (math.isfinite(p) and math.isfinite(q)) or limit < 0 or reproducible not in (0, 1):
         raise ValueError("channel")
-    limit, reproducible = int(fields["limit"]), int(fields["reproducible"])
-    if limit < 0 or reproducible not in (0, 1):
-        raise ValueError("channel")
-    made = kind(n_words, channel=_Channel(p, q, limit or None, bool(reproducible)), max_bytes=max_bytes)
-    upper = np.zeros((n_words, n_words), np.int64)
-    upper[np.triu_indices(n_words)] = fields["upper"]
-    made.restore(n, upper)
-    return made
+    channel = _Channel(p, q, limit or None, bool(reproducible))
+    made = kind(int(field("n_words")), channel=channel, max_bytes=max_bytes)
+    upper, kept = np.zeros((made.n_words, made.n_words), np.int64), field("upper")
+    if len(kept) != made.n_words * (made.n_words + 1) // 2:
+        raise ValueError("upper")
+    upper[np.triu_indices(made.n_words)] = kept
+    return made.restore(int(field("n")), upper)
