@@ -213,7 +213,6 @@ CALLS = {
     "Release.with_settings": lambda X, m: m.private.release_.with_settings(note=X),
     "Ledger.reserve": lambda X, m: Ledger(1.0, 1e-6).reserve(X, "a purpose"),
     "GibbsLDA.fit": lambda X, m: GibbsLDA(3, n_sweeps=1, random_state=0).fit(X),
-    "GibbsLDA.partial_fit": lambda X, m: GibbsLDA(3, n_sweeps=1, random_state=0).partial_fit(X),
     "GibbsLDA.transform": lambda X, m: m.gibbs.transform(X),
     "GibbsLDA doc_topic_prior": lambda X, m: GibbsLDA(3, doc_topic_prior=X).fit(COUNTS),
     "VariationalLDA.fit": lambda X, m: VariationalLDA(3, max_iter=1, random_state=0).fit(X),

@@ -30,6 +30,7 @@ from scipy.optimize import linear_sum_assignment
 from discreet.evaluate import completion_perplexity, unigram
 from discreet.lda import svi
 from discreet.lda.documents import read_documents
+from discreet.lda.theta import Inference
 
 LENGTH = 500
 SIGMAS = (1.0, 1.1, 1.24, 1.5, 2.0)
@@ -86,9 +87,9 @@ def trained(model, train):
 def bound_perplexity(parameters, test, n_trained):
     """Per-word perplexity by the variational bound, as their code computes it."""
     state, documents = svi.init(np.ascontiguousarray(parameters)), read_documents(test)
-    settings = {"doc_topic_prior": np.full(N_TOPICS, 1 / N_TOPICS), "topic_word_prior": 1 / N_TOPICS}
-    topics = svi.bound(state, documents.rows(0, 0), **settings)
-    per_word = (svi.bound(state, documents, **settings) - topics) / documents.counts.sum()
+    how = Inference(np.full(N_TOPICS, 1 / N_TOPICS))
+    topics = svi.bound(state, documents.rows(0, 0), how, 1 / N_TOPICS)
+    per_word = (svi.bound(state, documents, how, 1 / N_TOPICS) - topics) / documents.counts.sum()
     return float(np.exp(-per_word - topics / (n_trained * LENGTH)))
 
 

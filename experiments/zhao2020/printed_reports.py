@@ -130,7 +130,7 @@ def count_topics_of(
     if not len(tokens.words):
         return np.zeros(prior.shape, np.int64)
     table = frozen_sweep.empty_table(n_words, n_topics)
-    state = begin(tokens, n_topics, seed, None, n_threads)
+    state = begin(tokens, n_topics, seed, n_threads)
     topics, counts = state.topics, np.zeros((n_words, n_topics), np.int64)
     alpha = np.full(n_topics, doc_topic_prior)
     matrix = prior.T

@@ -9,7 +9,7 @@ from tests.naive import lda as naive
 from discreet.lda.documents import read_documents
 from discreet.lda.emitted import aligned, pad_table
 from discreet.lda.svi import bound, init, prepare, step, word_weights
-from discreet.lda.theta import exp_digamma_into, infer, infer_single, narrow
+from discreet.lda.theta import Inference, exp_digamma_into, infer
 
 
 def problem(n_topics, n_words=30, n_documents=25, seed=0):
@@ -68,7 +68,7 @@ def test_exp_digamma_at_the_edges():
 def test_inference_agrees_with_the_twin(n_topics):
     topics, counts, alpha = problem(n_topics)
     documents = read_documents(counts)
-    gamma, weights, quotients = infer(pad_table(topics), documents, alpha, 100, 1e-3, 1, with_quotients=True)
+    gamma, weights, quotients = infer(pad_table(topics), documents, Inference(alpha), with_quotients=True)
     assert (gamma[:, n_topics:] == 0).all()
     assert (weights[:, n_topics:] == 0).all()
     for d, document in enumerate(counts):
@@ -81,10 +81,10 @@ def test_inference_agrees_with_the_twin(n_topics):
 
 def test_inference_does_not_depend_on_what_came_before():
     topics, counts, alpha = problem(7)
-    whole = infer(pad_table(topics), read_documents(counts), alpha, 100, 1e-3, 1, with_quotients=False)[0]
-    turned = infer(
-        pad_table(topics), read_documents(counts[::-1]), alpha, 100, 1e-3, 1, with_quotients=False
-    )[0]
+    whole, turned = (
+        infer(pad_table(topics), read_documents(rows), Inference(alpha), with_quotients=False)[0]
+        for rows in (counts, counts[::-1])
+    )
     assert whole.tobytes() == turned[::-1].tobytes()
 
 
@@ -93,14 +93,8 @@ def test_a_step_agrees_with_the_twin(rate, scale):
     _, counts, alpha = problem(5)
     components = np.random.default_rng(1).gamma(1.0, 1.0, (5, 30)) + 0.01
     state = init(components)
-    after = step(
-        state,
-        prepare(read_documents(counts), 5),
-        doc_topic_prior=alpha,
-        topic_word_prior=0.02,
-        rate=rate,
-        scale=scale,
-    )
+    batches = prepare(read_documents(counts), 5)
+    after = step(state, batches, Inference(alpha), 0.02, rate=rate, scale=scale)
     expected = naive.variational_step(components, counts, alpha, 0.02, rate, scale)
     np.testing.assert_allclose(after.components, expected, rtol=1e-8)
     assert (after.parameters[:, 5:] == 0).all()
@@ -112,75 +106,21 @@ def test_a_step_agrees_with_the_twin(rate, scale):
     )
 
 
-@pytest.mark.parametrize("n_topics", [1, 3, 16, 17, 50])
-def test_a_step_in_single_precision_agrees_with_the_twin(n_topics):
-    _, counts, alpha = problem(n_topics)
-    components = np.random.default_rng(1).gamma(1.0, 1.0, (n_topics, 30)) + 0.1
-    batches = prepare(read_documents(counts), n_topics)
-    how = {"doc_topic_prior": alpha, "topic_word_prior": 0.02}
-    after = step(init(components), batches, single=True, **how)
-    expected = naive.variational_step(components, counts, alpha, 0.02)
-    np.testing.assert_allclose(after.components, expected, rtol=1e-4)
-    double = step(init(components), batches, **how)
-    assert n_topics == 1 or double.components.tobytes() != after.components.tobytes()
-    assert after.components.sum() == pytest.approx(n_topics * 30 * 0.02 + counts.sum(), rel=1e-6)
-
-
-def test_what_single_precision_cannot_hold_is_inferred_in_double():
-    """One token that 90 topics share: each weighs exp(digamma(.016)), 1e-28, too little for a quotient."""
-    counts = np.zeros((2, 6))
-    counts[0, :2], counts[1, 3] = 40, 1
-    components = np.full((90, 6), 2.0)
-    components[:, 0] = np.arange(1, 91)
-    components[:, 1] = 91 - components[:, 0]
-    documents, alpha = read_documents(counts), np.full(90, 0.005)
-    table = word_weights(init(components))
-    single = narrow(table)
-    _, weights, quotients = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
-    _, wide, _ = infer(table, documents, alpha, 100, 1e-3, 1, with_quotients=True)
-    rows = weights[np.repeat(np.arange(2), np.diff(documents.indptr))] * single[0][documents.words]
-    np.testing.assert_allclose(quotients * rows.sum(1), documents.counts, rtol=1e-5)  # no token is lost
-    np.testing.assert_array_equal(weights[1, :90], wide[1, :90])
-    assert (weights[0, :90] != wide[0, :90]).any()
-
-
-def test_a_word_that_all_topics_hardly_know_is_learned_in_single_precision():
+def test_a_word_that_all_topics_hardly_know_is_learned():
     counts = np.zeros((20, 12))
     counts[:10, :4] = counts[10:, 4:8] = 5
     components = np.full((2, 12), 0.01)
     components[0, :4] = components[1, 4:8] = 50.0
     counts[:10, 9] = 3  # new: exp(digamma(.01)) is e-101
-    how = {"doc_topic_prior": np.full(2, 0.1), "topic_word_prior": 0.01, "rate": 0.5}
     batches = prepare(read_documents(counts), 2)
-    found = step(init(components), batches, single=True, **how).components
+    found = step(init(components), batches, Inference(np.full(2, 0.1)), 0.01, rate=0.5).components
     np.testing.assert_allclose(found[:, 9], [15.01, 0.01], rtol=0.01, atol=1e-4)
-    np.testing.assert_allclose(found, step(init(components), batches, **how).components, rtol=1e-3)
-
-
-def test_rows_in_single_precision_are_as_large_as_they_may_be():
-    table = pad_table(np.random.default_rng(0).gamma(0.1, 1.0, (17, 40)) * 10.0 ** -np.arange(0, 280, 7))
-    table[5] = 0.0
-    rows, scales = narrow(table)
-    assert (rows.shape, rows.dtype, rows.ctypes.data % 64) == ((40, 32), np.float32, 0)
-    largest = np.delete(rows.max(axis=1), 5)
-    assert ((largest >= 0.5) & (largest <= 1)).all()
-    assert (np.frexp(scales)[0] == 0.5).all()
-    expected = table * scales[:, None]
-    np.testing.assert_array_equal(rows[:, :24], np.where(expected > 1e-30, expected, 0).astype(np.float32))
-    assert rows.tobytes() == narrow(table, n_threads=3)[0].tobytes()
 
 
 def test_the_bound_agrees_with_the_twin():
     _, counts, alpha = problem(5)
     components = np.random.default_rng(2).gamma(1.0, 1.0, (5, 30)) + 0.01
-    value = bound(
-        init(components),
-        read_documents(counts),
-        doc_topic_prior=alpha,
-        topic_word_prior=0.02,
-        max_iter=1000,
-        tol=1e-10,
-    )
+    value = bound(init(components), read_documents(counts), Inference(alpha, 1000, 1e-10), 0.02)
     assert value == pytest.approx(naive.bound(components, counts, alpha, 0.02), rel=1e-11)
 
 
@@ -195,9 +135,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch, block):
     def run(n_threads):
         state = init(np.random.default_rng(4).gamma(100, 0.01, (6, 60)))
         for _ in range(3):
-            state = step(
-                state, batches, doc_topic_prior=np.full(6, 0.1), topic_word_prior=0.01, n_threads=n_threads
-            )
+            state = step(state, batches, Inference(np.full(6, 0.1), n_threads=n_threads), 0.01)
         return state.parameters.tobytes()
 
     assert run(1) == run(2) == run(4)

@@ -17,7 +17,6 @@ from discreet.lda.gibbs.draw import mix, stream_at, sweep_key
 from discreet.lda.gibbs.frozen import Draws, draw_documents
 from discreet.lda.gibbs.state import (
     Tokens,
-    begin,
     count_topics,
     own_share,
     padded,
@@ -117,19 +116,6 @@ def test_counts_word_by_word_are_those_token_by_token(n_threads):
     assert (np.diff(tokens.words[order.places]) >= 0).all()
     assert (np.sort(order.places) == np.arange(len(topics))).all()
     np.testing.assert_array_equal(count_topics(tokens, topics, 20, n_threads), expected)
-    earlier = rng.integers(0, 9, expected.shape, np.int32)
-    both = count_topics(tokens, topics, 20, n_threads, order=order, earlier=earlier)
-    np.testing.assert_array_equal(both, expected + earlier)
-
-
-def test_a_step_keeps_the_counts_of_earlier_documents():
-    rng = np.random.default_rng(1)
-    tokens = make_tokens(some_documents(rng, 20, 8), 8)
-    earlier = aligned((8, 16), np.int32)
-    earlier[:, :3] = rng.integers(0, 50, (8, 3))
-    state = begin(tokens, 3, 1, earlier)
-    after = frozen.step(state, tokens, np.full(3, 0.1), 0.01, earlier=earlier)
-    np.testing.assert_array_equal(after.word_topic, count_topics(tokens, after.topics, 3) + earlier)
 
 
 def boundary_errors(n_topics, bits_of_u, shift_lane=0, n_draws=600, seed=0):

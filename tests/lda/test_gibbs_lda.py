@@ -14,8 +14,6 @@ from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda import GibbsLDA, fold_in
 from discreet.lda.gibbs import estimator as gibbs_lda
-from discreet.lda.gibbs import frozen
-from discreet.lda.gibbs.state import begin
 
 
 def planted(n_documents, length, n_topics, n_words, overlap, seed=0):
@@ -70,13 +68,7 @@ def test_the_same_bytes_for_any_number_of_threads():
         GibbsLDA(6, n_sweeps=10, random_state=11, n_jobs=n_jobs).fit(counts) for n_jobs in (None, 1, 2, 4)
     ]
     assert len({m.topic_word_counts_.tobytes() for m in models}) == 1
-    others = [clone(m).partial_fit(counts[:150]).partial_fit(counts[150:]) for m in models]
-    assert len({m.topic_word_counts_.tobytes() for m in others}) == 1
-    assert (
-        len({m.mean_counts_.tobytes() for m in models})
-        == len({m.mean_counts_.tobytes() for m in others})
-        == 1
-    )
+    assert len({m.mean_counts_.tobytes() for m in models}) == 1
     other_seed = GibbsLDA(6, n_sweeps=10, random_state=12).fit(counts)
     assert (other_seed.topic_word_counts_ != models[0].topic_word_counts_).any()
 
@@ -91,21 +83,7 @@ def test_counts_are_those_of_the_corpus():
     np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
     assert model.topic_word_.dtype == model.components_.dtype == np.float64
     assert list(model.get_feature_names_out()) == [f"gibbslda{k}" for k in range(4)]
-    model.partial_fit(counts[:10])
-    np.testing.assert_array_equal(
-        model.topic_word_counts_.sum(axis=0), counts.sum(axis=0) + counts[:10].sum(axis=0)
-    )
-    assert model.n_sweeps_ == 6
-
-
-def test_batches_learn_what_earlier_ones_began():
-    topics, _, counts = planted(1200, 60, 5, 100, 0.0)
-    model = GibbsLDA(5, n_sweeps=40, random_state=3)
-    for batch in np.array_split(counts, 6):
-        model.partial_fit(batch)
-    assert distance(topics, model) < 0.15
-    alone = GibbsLDA(5, n_sweeps=40, random_state=3).fit(counts[-200:])
-    assert distance(topics, model) < distance(topics, alone)
+    assert model.n_sweeps_ == 3
 
 
 def test_more_topics_than_a_fast_start_was_measured_for_begin_at_random(monkeypatch):
@@ -181,9 +159,6 @@ def test_all_bad_parameters_are_named_at_once():
         GibbsLDA(2).transform([[1, 2]])
     with pytest.raises(NotFittedError):
         _ = GibbsLDA(2).topic_word_
-    model = GibbsLDA(2, n_sweeps=1).fit([[1, 2]]).set_params(n_topics=3)
-    with pytest.raises(ParameterError, match="the model has 2 topics: call fit"):
-        model.partial_fit([[1, 2]])
 
 
 def test_progress_is_told():
@@ -201,27 +176,6 @@ def test_a_model_keeps_nothing_of_single_documents():
             assert isinstance(value, int | float | str | None), name
 
 
-def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
-    """The counts of earlier batches must count in every draw: without them a batch finds its own numbering."""
-    topics, _, counts = planted(600, 60, 5, 100, 0.05)
-    model = GibbsLDA(5, init="random", n_sweeps=30, random_state=8).partial_fit(counts[:500])
-    whole = distance(topics, model.partial_fit(counts[500:]))
-    forgetful = GibbsLDA(5, init="random", n_sweeps=30, random_state=8).partial_fit(counts[:500])
-
-    def begin_without(tokens, n_topics, seed, before, n_threads, *, topics):
-        return begin(tokens, n_topics, seed, None, n_threads, topics=topics)
-
-    def step_without(*args, earlier, **settings):
-        return step(*args, **settings)
-
-    earlier, step = forgetful.topic_word_counts_.copy(), frozen.step
-    monkeypatch.setattr(gibbs_lda, "begin", begin_without)
-    monkeypatch.setattr(frozen, "step", step_without)
-    forgetful.partial_fit(counts[500:])
-    forgetful.mean_counts_ += earlier
-    assert distance(topics, forgetful) > 2 * whole
-
-
 SAME_DRAWS = """
 import hashlib, numpy as np
 from discreet.lda import GibbsLDA
@@ -230,7 +184,6 @@ found = [
     GibbsLDA(k, n_sweeps=48, topic_word_prior=beta, random_state=1).fit(X)
     for k, beta in ((20, 0.01), (201, 0.01), (201, 1.0))
 ]
-found += [GibbsLDA(k, n_sweeps=2, random_state=1, init="fast").fit(X).partial_fit(X[:30]) for k in (20, 201)]
 told = str([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in found])
 """
 

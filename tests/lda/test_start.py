@@ -12,7 +12,7 @@ from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs import estimator as gibbs_lda
 from discreet.lda.gibbs import start, start_kernels
-from discreet.lda.gibbs.state import count_topics, padded, read_tokens
+from discreet.lda.gibbs.state import count_topics, read_tokens
 
 BETA = 0.05
 SCHEDULE = start.Schedule(n_passes=3, n_batches=4, tau=2.0)
@@ -33,18 +33,10 @@ def tokens_of(counts):
     return read_tokens(read_documents(sp.csr_matrix(counts)))
 
 
-def run(counts, n_topics, earlier=None, schedule=SCHEDULE, n_threads=1, seed=3, alpha=0.3):
+def run(counts, n_topics, schedule=SCHEDULE, n_threads=1, seed=3, alpha=0.3):
     """The start's topics; and, caught on the way, its tables, expected counts and batches."""
     prior = alpha * np.linspace(1, 2, n_topics)
-    return start.starting_topics(
-        tokens_of(counts), prior, BETA, seed, earlier=earlier, schedule=schedule, n_threads=n_threads
-    )
-
-
-def earlier_counts(n_words, n_topics):
-    earlier = np.zeros((n_words, padded(n_topics)), np.int32)
-    earlier[:, :n_topics] = np.random.default_rng(5).poisson(3.0, (n_words, n_topics))
-    return earlier
+    return start.starting_topics(tokens_of(counts), prior, BETA, seed, schedule=schedule, n_threads=n_threads)
 
 
 class Watch:
@@ -77,17 +69,13 @@ def interpret(monkeypatch):
         monkeypatch.setattr(start_kernels, name, getattr(naive, name))
 
 
-@pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale", "earlier"])
-@pytest.mark.parametrize("with_earlier", [False, True])
-def test_tables_are_those_of_the_formulas(monkeypatch, mistake, with_earlier):
+@pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale"])
+def test_tables_are_those_of_the_formulas(monkeypatch, mistake):
     n_topics, counts = 5, corpus()
-    earlier = earlier_counts(counts.shape[1], n_topics) if with_earlier else None
     watch = Watch(monkeypatch)
     monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)  # the factor is multiplied out now and then
-    begun = (
-        start.init(tokens_of(counts), n_topics, 3, seeded=not with_earlier).table[:, :n_topics].astype(float)
-    )
-    run(counts, n_topics, earlier)
+    begun = start.init(tokens_of(counts), n_topics, 3).table[:, :n_topics].astype(float)
+    run(counts, n_topics)
     per_pass = [watch.batches[i : i + 4] for i in (0, 4, 8)]
     assert [[equal for equal, _ in batches] for batches in per_pass] == [[True] * 4, [False] * 4, [False] * 4]
     orders = [sorted(d for _, documents in batches for d in documents) for batches in per_pass]
@@ -101,11 +89,10 @@ def test_tables_are_those_of_the_formulas(monkeypatch, mistake, with_earlier):
         0.3 * np.linspace(1, 2, n_topics),
         BETA,
         SCHEDULE,
-        earlier=earlier[:, :n_topics] if with_earlier and mistake != "earlier" else 0.0,
         mistake=mistake,
     )
     found, totals = watch.states[-1]
-    right = not mistake or (mistake == "earlier" and not with_earlier)
+    right = not mistake
     close = np.abs(found[:, :n_topics] - table).max() / table.max()
     # expected tokens below a fiftieth are forgotten between passes
     assert (close < 0.004) if right else (close > 0.02)
@@ -121,30 +108,26 @@ def test_tables_are_those_of_the_formulas(monkeypatch, mistake, with_earlier):
 
 
 @pytest.mark.parametrize("n_topics", [1, 3, 16, 50])
-@pytest.mark.parametrize("with_earlier", [False, True])
-def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with_earlier):
+def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics):
     counts = corpus()
-    earlier = earlier_counts(counts.shape[1], n_topics) if with_earlier else None
     watch = Watch(monkeypatch)
-    topics = run(counts, n_topics, earlier)
+    topics = run(counts, n_topics)
     interpret(monkeypatch)
-    np.testing.assert_array_equal(run(counts, n_topics, earlier), topics)
+    np.testing.assert_array_equal(run(counts, n_topics), topics)
     half = len(watch.states) // 2
     for (table, totals), (other, sums) in zip(watch.states[:half], watch.states[half:], strict=True):
         assert table.tobytes() == other.tobytes()
         assert totals.tobytes() == sums.tobytes()
 
 
-@pytest.mark.parametrize("with_earlier", [False, True])
-def test_the_same_topics_for_any_number_of_threads(with_earlier, monkeypatch):
+def test_the_same_topics_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)
     monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     counts = corpus(300, 40)
-    earlier = earlier_counts(40, 20) if with_earlier else None
-    alone = run(counts, 20, earlier)
+    alone = run(counts, 20)
     for n_threads in (2, 3, 11):
-        np.testing.assert_array_equal(run(counts, 20, earlier, n_threads=n_threads), alone)
-    assert (run(counts, 20, earlier, seed=4) != alone).any()
+        np.testing.assert_array_equal(run(counts, 20, n_threads=n_threads), alone)
+    assert (run(counts, 20, seed=4) != alone).any()
 
 
 def test_draws_follow_the_expected_counts(monkeypatch):
@@ -246,16 +229,6 @@ def test_auto_begins_fast_up_to_some_million_tokens(monkeypatch):
     assert (fit(init="fast", n_sweeps=5).topic_word_counts_ == random.topic_word_counts_).all()
 
 
-def test_later_batches_keep_the_numbers_of_topics():
-    rng = np.random.default_rng(2)
-    topics = np.kron(np.eye(4), np.full((1, 10), 0.1))
-    counts = np.array([rng.multinomial(40, p) for p in rng.dirichlet(np.full(4, 0.1), 400) @ topics])
-    model = GibbsLDA(4, init="fast", n_sweeps=20, random_state=1).partial_fit(counts[:200])
-    before = model.topic_word_.copy()
-    after = model.partial_fit(counts[200:]).topic_word_
-    assert (np.linalg.norm(before[:, None] - after, axis=2).argmin(axis=1) == np.arange(4)).all()
-
-
 def test_sweeps_are_hot_at_first_and_cool_before_any_counts_in_the_mean():
     tokens = tokens_of(np.full((20, 10), 10))  # 2,000 tokens
     share = start.SHARE * 2000 / (4 * 10)
@@ -268,7 +241,7 @@ def test_sweeps_are_hot_at_first_and_cool_before_any_counts_in_the_mean():
     assert start.warm_prior(tokens, 4, share + 1, 0, 8) == share + 1  # a prior that is hotter already
 
 
-def test_only_a_fast_start_is_hot_and_no_later_batch(monkeypatch):
+def test_only_a_fast_start_is_hot(monkeypatch):
     heard = []
     warm = start.warm_prior
 
@@ -279,10 +252,8 @@ def test_only_a_fast_start_is_hot_and_no_later_batch(monkeypatch):
     monkeypatch.setattr(gibbs_lda, "warm_prior", noting)
     counts = corpus()
     for n_topics in (3, 210):
-        model = GibbsLDA(n_topics, init="fast", n_sweeps=6, random_state=1).fit(counts)
+        GibbsLDA(n_topics, init="fast", n_sweeps=6, random_state=1).fit(counts)
         assert heard == [(sweep, 6) for sweep in range(6)]
-        model.partial_fit(counts)
-        assert len(heard) == 6
         heard.clear()
         GibbsLDA(n_topics, init="random", n_sweeps=6, random_state=1).fit(counts)
         assert not heard

@@ -44,7 +44,7 @@ def from_table(draws, first, last, workspace=None, blocks=()):
     for d in range(first, last):
         start, end = int(tokens.indptr[d]), int(tokens.indptr[d + 1])
         counts = np.bincount(draws.topics[start:end], minlength=draws.table.shape[1]).astype(np.float32)
-        stream = splitmix(int(draws.key) ^ splitmix(draws.first_document + d))
+        stream = splitmix(int(draws.key) ^ splitmix(d))
         for i in range(start, end):
             old, row = draws.topics[i], draws.table[tokens.words[i]]
             counts[old] -= 1

@@ -3,10 +3,11 @@
 import numpy as np
 
 
-def expected_counts(indptr, words, topics, alpha, beta, earlier, mistake=""):
-    """(n_words, n_topics) of the documents' tokens; ``earlier`` counts stay as they are and are not among them."""
-    n_words, n_topics = earlier.shape
-    counts = earlier.astype(float)
+def expected_counts(tokens, topics, alpha, beta, mistake=""):
+    """(n_words, n_topics) of the documents' tokens."""
+    indptr, words, n_words = tokens
+    n_topics = len(alpha)
+    counts = np.zeros((n_words, n_topics))
     np.add.at(counts, (words, topics), 1)
     found = np.zeros((n_words, n_topics))
     for d in range(len(indptr) - 1):

@@ -61,7 +61,7 @@ def expectation(counts, table, alpha, beta, known, n_plain, n_out, mistake=""):
     return found, known
 
 
-def stepwise(counts, batches, table, alpha, beta, schedule, earlier=0.0, mistake=""):
+def stepwise(counts, batches, table, alpha, beta, schedule, mistake=""):
     """Table after ``batches``, lists of documents in each pass; ``known`` topics of documents are carried on."""
     n_topics, known, t = table.shape[1], {}, 0
     for done, one_pass in enumerate(batches):
@@ -70,7 +70,7 @@ def stepwise(counts, batches, table, alpha, beta, schedule, earlier=0.0, mistake
             for d in batch:
                 start = known.get(d, np.full(n_topics, counts[d].sum() / n_topics))
                 steps = (schedule.n_plain if done else schedule.first_plain, schedule.n_out)
-                found, known[d] = expectation(counts[d], table + earlier, alpha, beta, start, *steps, mistake)
+                found, known[d] = expectation(counts[d], table, alpha, beta, start, *steps, mistake)
                 total += found
             rho = 0.5 * ((schedule.tau + 1) / (schedule.tau + 1 + t)) ** 0.75
             scale = 1 if mistake == "scale" else counts.sum() / counts[batch].sum()

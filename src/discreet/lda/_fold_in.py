@@ -36,7 +36,6 @@ from discreet._base.validate import check, choice, number, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
     Documents,
-    Part,
     check_prior,
     check_topics,
     open_shards,
@@ -44,7 +43,7 @@ from discreet.lda.documents import (
     stack,
 )
 from discreet.lda.emitted import pad_table
-from discreet.lda.theta import FLOOR, find_modes, infer
+from discreet.lda.theta import FLOOR, Inference, find_modes, infer
 
 Method = Literal["map", "variational", "maximum_likelihood"]
 _METHODS = ("map", "variational", "maximum_likelihood")
@@ -110,8 +109,8 @@ def fold_in(
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
     if is_sharded(counts):
         through = open_shards(counts, engine, n_jobs, n_words=topics.shape[1])
-        return stack(through.map(_fold_shard, topics, prior, method, max_iter, tol), counts, len(topics))
-    return _fold(topics, read_documents(counts, topics.shape[1]), prior, method, max_iter, tol, n_jobs)
+        return stack(through.map(_fold, topics, prior, method, max_iter, tol), counts, len(topics))
+    return _fold(read_documents(counts, topics.shape[1]), topics, prior, method, max_iter, tol, n_jobs)
 
 
 def fold_in_shards(
@@ -132,33 +131,28 @@ def fold_in_shards(
     topics = check_topics(topic_word)
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
     through = open_shards(corpus, engine, n_jobs, words=words, n_words=topics.shape[1])
-    return through.map(_fold_shard, topics, prior, "map", _MAX_ITER, _TOL)
-
-
-def _fold_shard(part: Part, topics: NDArray[np.float64], *how: Any) -> NDArray[np.float64]:
-    return _fold(topics, part.documents, *how)
+    return through.map(_fold, topics, prior, "map", _MAX_ITER, _TOL)
 
 
 def _fold(
-    topics: NDArray[np.float64],
     documents: Documents,
+    topics: NDArray[np.float64],
     prior: NDArray[np.float64],
     method: str,
     max_iter: int,
     tol: float,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    n_threads = count_threads(n_jobs)
+    how = Inference(prior, max_iter, tol, count_threads(n_jobs))
     if method == "variational":
-        found = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)
+        found = infer(pad_table(topics), documents, how, with_quotients=False)
         doc_topic = np.ascontiguousarray(found.gamma[:, : len(topics)])
     else:
-        likely = method == "maximum_likelihood"
-        start = np.full(len(topics), 1 / len(topics)) if likely else prior / prior.sum()
-        pseudo = np.zeros(len(topics)) if likely else prior
-        doc_topic, _ = find_modes(
-            topics, documents, pseudo, start, max_iter, tol, n_threads, with_value=False
-        )
+        start = prior / prior.sum()
+        if method == "maximum_likelihood":
+            start = np.full(len(topics), 1 / len(topics))
+            how = how._replace(prior=0 * start)
+        doc_topic, _ = find_modes(topics, documents, how, start, with_value=False)
         doc_topic[doc_topic <= FLOOR] = 0.0
         # Not one word that any topic could produce: as if there were no words.
         doc_topic[~doc_topic.any(axis=1)] = start
@@ -214,7 +208,8 @@ def query_statistic(
     for model in models if models.ndim == 3 else models[np.newaxis]:
         topics = check_topics(model)
         start = np.full(len(topics), 1 / len(topics))
-        _, value = find_modes(topics, documents, 0 * start, start, max_iter, tol, n_threads, with_value=True)
+        how = Inference(0 * start, max_iter, tol, n_threads)
+        _, value = find_modes(topics, documents, how, start, with_value=True)
         values.append(value)
     return values[0] if models.ndim == 2 else np.array(values).reshape(len(values), documents.n_documents)
 
@@ -235,8 +230,8 @@ def log_likelihood(
         raise ParameterError(
             f"doc_topic must have shape {(documents.n_documents, len(topics))}, but has {shares.shape}."
         )
-    n_threads = count_threads(n_jobs)
-    return find_modes(topics, documents, np.zeros(len(topics)), shares, 0, 0.0, n_threads, with_value=True)[1]
+    how = Inference(np.zeros(len(topics)), 0, n_threads=count_threads(n_jobs))
+    return find_modes(topics, documents, how, shares, with_value=True)[1]
 
 
 def completion(

@@ -161,14 +161,6 @@ def faults_of_prior(name: str, prior: ArrayLike, n_topics: Any) -> list[Discreet
     return collect(lambda: check_prior(name, prior, n_topics)) if whole().holds(n_topics) else []
 
 
-class Part(NamedTuple):
-    """The documents of a shard, and which documents and tokens of the whole they are. Private."""
-
-    documents: Documents
-    first_document: int = 0
-    first_token: int = 0
-
-
 def open_shards(
     corpus: Any,
     engine: Any,
@@ -177,7 +169,7 @@ def open_shards(
     words: tuple[str, ...] | None = None,
     n_words: int | None = None,
 ) -> Any:
-    """Return a :class:`~discreet.engines.engine.ShardRunner` whose functions get the :class:`Part` of a shard.
+    """Return a :class:`~discreet.engines.engine.ShardRunner` whose functions get the documents of a shard.
 
     ``words``: order of the columns, further words are left out; ``n_words``: how many there must be. ``CorpusError``
     where these are other words.
@@ -187,11 +179,11 @@ def open_shards(
     return run_over_shards(corpus.shards, partial(_read_shard, order), engine, n_jobs)
 
 
-def _read_shard(order: list[int] | None, shard: Any) -> Part:
+def _read_shard(order: list[int] | None, shard: Any) -> Documents:
     counts: Any = shard.read().counts
     if order is not None:
         counts = sp.csr_matrix(counts[:, order])
-    return Part(read_documents(counts), shard.first_document, shard.first_token)
+    return read_documents(counts)
 
 
 def read_shards_for(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -6,10 +6,10 @@ All inference for one document with words :math:`w_i`, counts :math:`c_i` and to
 
 a sum over topics and then one over words. A compiler may not turn a floating-point sum into vector code,
 because that changes the order of the additions; with fast-math it may, and then the result depends on the
-compiler and the machine. Here the order is *written down*, for eight doubles or sixteen floats alike: topic k is added
-in lane k modulo their number, upper halves of lanes are added onto lower ones, eight words are added up in pairs and
-pairs of pairs, and eights follow one another. Multiplications and additions stay separate, never fused. So the
-vectors cost no reproducibility: any processor that rounds as IEEE 754 asks gives the same bits.
+compiler and the machine. Here the order is *written down*: topic k is added in lane k modulo their number, upper
+halves of lanes are added onto lower ones, eight words are added up in pairs and pairs of pairs, and eights follow one
+another. Multiplications and additions stay separate, never fused. So the vectors cost no reproducibility: any
+processor that rounds as IEEE 754 asks gives the same bits.
 
 Rows are padded with zeros to whole vectors. A word with count 0 adds exactly 0, so that documents are padded to a
 multiple of four words; they are taken eight, in the end four, at a time.
@@ -29,15 +29,14 @@ from discreet._base.kernels import emitted, kernel
 Number = TypeVar("Number", bound=np.generic)
 
 I32, I64, F32, F64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
-#: Numbers in a vector: doubles, and floats.
-LANES, LANES_SINGLE = 8, 16
+#: Doubles in a vector.
+LANES = 8
 #: Documents are padded to a multiple of this many words.
 FEW = 4
 #: Words whose quotients are found before their rows are added.
 _CHUNK = 32
-#: Keep quotients finite where a word has probability 0 under every topic, in double and in single precision;
-#: 2**31 / TINY does not overflow.
-TINY, TINY_SINGLE = 1e-280, 1e-30
+#: Keeps quotients finite where a word has probability 0 under every topic; 2**31 / TINY does not overflow.
+TINY = 1e-280
 
 
 def address_of(context: Any, builder: Any, signature: Any, args: Any, number: int, *, row: Any = None) -> Any:
@@ -94,19 +93,6 @@ def entry_at(builder: Any, address: Any, i: int, kind: Any) -> Any:
     return builder.inttoptr(builder.add(address, ir.Constant(I64, size * i)), kind.as_pointer())
 
 
-def add_lanes(builder: Any, vector: Any) -> Any:
-    """Add upper halves of lanes onto lower ones, down to one number."""
-    while vector.type.count > 1:
-        width = vector.type.count
-        undefined, kind = ir.Constant(vector.type, ir.Undefined), ir.VectorType(I32, width // 2)
-        lower = ir.Constant(kind, list(range(width // 2)))
-        upper = ir.Constant(kind, list(range(width // 2, width)))
-        vector = builder.fadd(
-            builder.shuffle_vector(vector, undefined, lower), builder.shuffle_vector(vector, undefined, upper)
-        )
-    return builder.extract_element(vector, ir.Constant(I32, 0))
-
-
 def rows_of(context: Any, builder: Any, signature: Any, args: Any, table: int, at: Any, n: int) -> list[Any]:
     """Return the addresses of n rows of argument ``table``; the next one has their numbers, from place ``at`` on."""
     words = address_of(context, builder, signature, args, table + 1)
@@ -126,7 +112,7 @@ def blocks_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.lshr(size, ir.Constant(I64, 4 if kind.dtype == types.float32 else 3))
 
 
-_DOUBLE, _SINGLE = Vectors(F64, LANES, align=8), Vectors(F32, LANES_SINGLE, align=4)
+_VECTORS = Vectors(F64, LANES, align=8)
 
 
 def aligned(shape: tuple[int, ...], dtype: type[Number] = np.float64) -> NDArray[Number]:
@@ -145,12 +131,7 @@ def pad_table(topic_word: NDArray[np.float64]) -> NDArray[np.float64]:
     return table
 
 
-def _vectors_of(array: Any) -> tuple[Vectors, Any]:
-    """Return the vectors of a typed array's numbers, and the type of one."""
-    return (_SINGLE, F32) if array.dtype == types.float32 else (_DOUBLE, F64)
-
-
-def _add_all_lanes(builder: Any, vectors: list[Any]) -> Any:
+def add_lanes(builder: Any, vectors: list[Any]) -> Any:
     """Add the lanes of each vector, upper half onto lower half: one vector with a sum for each.
 
     Two vectors share one addition in the first step, four in the second.
@@ -172,35 +153,43 @@ def _add_all_lanes(builder: Any, vectors: list[Any]) -> Any:
     return vectors[0]
 
 
+def zero_sums(builder: Any, vectors: Vectors, n: int) -> list[Any]:
+    """Return places of n vectors, zeros at first."""
+    places = [cgutils.alloca_once(builder, vectors.kind) for _ in range(n)]
+    for place in places:
+        builder.store(vectors.zeros, place)
+    return places
+
+
+def add_to_sum(builder: Any, place: Any, product: Any) -> None:
+    """Add a vector to that at a place."""
+    builder.store(builder.fadd(builder.load(place), product), place)
+
+
 def _division(n: int) -> Callable[..., Any]:
     """Make counts / (weights . row) for this many words; more at a time load the weights less often."""
+    numbers = ir.VectorType(F64, n)
 
     def divide(
         typingctx: Any, weights: Any, table: Any, words: Any, counts: Any, quotients: Any, at: Any
     ) -> Any:
         signature = types.void(weights, table, words, counts, quotients, types.int64)
-        vectors, scalar = _vectors_of(weights)
-        numbers, size = ir.VectorType(scalar, n), 4 if scalar is F32 else 8
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             weight_at, counted_at, to = (address_of(context, builder, signature, args, i) for i in (0, 3, 4))
             rows = rows_of(context, builder, signature, args, 1, args[-1], n)
-            sums = [cgutils.alloca_once(builder, vectors.kind) for _ in rows]
-            for total in sums:
-                builder.store(vectors.zeros, total)
+            sums = zero_sums(builder, _VECTORS, n)
             with cgutils.for_range(builder, blocks_of(context, builder, signature, args), intp=I64) as loop:
-                weight = vectors.load(builder, weight_at, loop.index)
+                weight = _VECTORS.load(builder, weight_at, loop.index)
                 for row, total in zip(rows, sums, strict=True):
-                    product = builder.fmul(weight, vectors.load(builder, row, loop.index))
-                    builder.store(builder.fadd(builder.load(total), product), total)
-            likelihoods = _add_all_lanes(builder, [builder.load(total) for total in sums])
-            tiny = ir.Constant(numbers, [TINY_SINGLE if scalar is F32 else TINY] * n)
-            offset = builder.mul(args[5], ir.Constant(I64, size))
+                    add_to_sum(builder, total, builder.fmul(weight, _VECTORS.load(builder, row, loop.index)))
+            likelihoods = add_lanes(builder, [builder.load(total) for total in sums])
+            offset = builder.shl(args[5], ir.Constant(I64, 3))
             counted = builder.load(builder.inttoptr(builder.add(counted_at, offset), numbers.as_pointer()))
-            counted.align = size
-            quotient = builder.fdiv(counted, builder.fadd(likelihoods, tiny))
+            counted.align = 8
+            quotient = builder.fdiv(counted, builder.fadd(likelihoods, ir.Constant(numbers, [TINY] * n)))
             place = builder.inttoptr(builder.add(to, offset), numbers.as_pointer())
-            builder.store(quotient, place).align = size
+            builder.store(quotient, place).align = 8
             return context.get_dummy_value()
 
         return signature, generate
@@ -213,24 +202,23 @@ def _addition(n: int) -> Callable[..., Any]:
 
     def add(typingctx: Any, out: Any, table: Any, words: Any, quotients: Any, at: Any) -> Any:
         signature = types.void(out, table, words, quotients, types.int64)
-        vectors, scalar = _vectors_of(out)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             to, quotients = (address_of(context, builder, signature, args, i) for i in (0, 3))
             rows = rows_of(context, builder, signature, args, 1, args[-1], n)
-            first = builder.add(quotients, builder.mul(args[4], ir.Constant(I64, 4 if scalar is F32 else 8)))
+            first = builder.add(quotients, builder.shl(args[4], ir.Constant(I64, 3)))
             spread = [
-                vectors.splat(builder, builder.load(entry_at(builder, first, i, scalar))) for i in range(n)
+                _VECTORS.splat(builder, builder.load(entry_at(builder, first, i, F64))) for i in range(n)
             ]
             with cgutils.for_range(builder, blocks_of(context, builder, signature, args), intp=I64) as loop:
                 parts = [
-                    builder.fmul(factor, vectors.load(builder, row, loop.index))
+                    builder.fmul(factor, _VECTORS.load(builder, row, loop.index))
                     for row, factor in zip(rows, spread, strict=True)
                 ]
                 while len(parts) > 1:
                     parts = [builder.fadd(*two) for two in zip(parts[::2], parts[1::2], strict=True)]
-                total = builder.fadd(vectors.load(builder, to, loop.index), parts[0])
-                vectors.store(builder, total, to, loop.index)
+                total = builder.fadd(_VECTORS.load(builder, to, loop.index), parts[0])
+                _VECTORS.store(builder, total, to, loop.index)
             return context.get_dummy_value()
 
         return signature, generate
@@ -248,8 +236,8 @@ def gather(
 ) -> None:
     """Set quotients[i] = counts[i] / (weights . row i), then add sum_i quotients[i] * row i to out.
 
-    ``weights``, ``out``: (width,), float64 or float32, as are ``table``, (n_words, width), ``counts`` and
-    ``quotients``; ``words``: (n_padded,) int64, rows of the table; ``n_padded``: words, a multiple of ``FEW``; see
+    ``weights``, ``out``: (width,), float64, as are ``table``, (n_words, width), ``counts`` and ``quotients``;
+    ``words``: (n_padded,) int64, rows of the table; ``n_padded``: words, a multiple of ``FEW``; see
     :func:`load_document`.
     """
     at = 0
@@ -280,7 +268,7 @@ def on_line(size: int) -> NDArray[np.float64]:
 
 @kernel(error_model="numpy")
 def load_document(documents: Any, d: int, words: NDArray[np.int64], counts: NDArray[Any]) -> int:
-    """Put the words and counts of document d in place, in double or single precision.
+    """Put the words and counts of document d in place, doubles or floats.
 
     Returns the number of words with padding: words with count 0, up to a multiple of ``FEW``.
     """

@@ -24,8 +24,8 @@ the first update gets means in place of geometric means, :math:`\lambda_{kw} = M
 \eta)` with M so large that :math:`e^{E[\ln \beta_{kw}]}` is the mean.
 
 Memory: that of the chain's start, and 6 bytes a token; all of it is gone before the first update. Then, beyond the
-documents, four tables of n_words x n_topics doubles, half a one more in single precision, and
-at most 2**23 doubles or two rows of topics for the documents in work.
+documents, four tables of n_words x n_topics doubles, and at most 2**23 doubles or two rows of topics for the documents
+in work.
 
 Reference
 ---------
@@ -44,11 +44,11 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
-from discreet.lda.documents import Documents, Part, stack
+from discreet.lda.documents import Documents
 from discreet.lda.emitted import LANES, aligned
 from discreet.lda.gibbs.start import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
-from discreet.lda.theta import Found, exp_digamma, infer, infer_single, narrow
+from discreet.lda.theta import Found, Inference, exp_digamma, infer
 
 #: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
 _BLOCK = 2**22
@@ -106,26 +106,18 @@ def prepare(documents: Documents, n_topics: int) -> list[Batch]:
 def step(
     state: State,
     batches: list[Batch],
-    *,
-    doc_topic_prior: NDArray[np.float64],
+    how: Inference,
     topic_word_prior: float,
+    *,
     rate: float = 1.0,
     scale: float = 1.0,
-    max_iter: int = 100,
-    tol: float = 1e-3,
-    n_threads: int = 1,
-    single: bool = False,
 ) -> State:
     """Infer the documents of ``batches`` (:func:`prepare`) and move the topics; ``state`` is not changed.
 
-    ``rate``: rho; ``scale``: documents in all over documents in this step; a document is done after ``max_iter`` steps,
-    or where gamma changes by less than ``tol`` on average; ``single``: in single precision
-    (:func:`~discreet.lda.theta.infer_single`). The result does not depend on the threads.
+    ``rate``: rho; ``scale``: documents in all over documents in this step. The result does not depend on the threads.
     """
-    table = word_weights(state, n_threads)
     unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))
-    how = (doc_topic_prior, max_iter, tol, n_threads)
-    total = statistic(table, batches, unit, *how, single=single)
+    total = statistic(word_weights(state, how.n_threads), batches, unit, how)
     return move(state, total, unit, topic_word_prior, rate=rate, scale=scale)
 
 
@@ -135,31 +127,17 @@ def unit_of(weight: float) -> float:
 
 
 def statistic(
-    table: NDArray[np.float64],
-    batches: list[Batch],
-    unit: float,
-    doc_topic_prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int = 1,
-    *,
-    single: bool = False,
+    table: NDArray[np.float64], batches: list[Batch], unit: float, how: Inference
 ) -> NDArray[np.int64]:
     """Infer documents; return the sum of their statistics times ``unit``, (n_words, width)."""
     total = np.zeros(table.shape, np.int64)
-    narrowed = narrow(table, n_threads) if single else None
-    rows: NDArray[Any] = table if narrowed is None else narrowed[0]
-    how = (doc_topic_prior, max_iter, tol, n_threads)
     for batch in batches:
-        if narrowed is None:
-            found = infer(table, batch.documents, *how, with_quotients=True)
-        else:
-            found = infer_single(table, narrowed, batch.documents, *how)
+        found = infer(table, batch.documents, how, with_quotients=True)
 
         def add(piece: tuple[int, int], batch: Batch = batch, found: Found = found) -> None:
-            _add_statistic(batch, found, rows, unit, *piece, total)
+            _add_statistic(batch, found, table, unit, *piece, total)
 
-        share_out(add, pieces(batch.by_word, n_threads), n_threads)
+        share_out(add, pieces(batch.by_word, how.n_threads), how.n_threads)
     return total
 
 
@@ -193,28 +171,19 @@ def word_weights(state: State, n_threads: int = 1) -> NDArray[np.float64]:
     return table
 
 
-def bound(
-    state: State,
-    documents: Documents,
-    *,
-    doc_topic_prior: NDArray[np.float64],
-    topic_word_prior: float,
-    max_iter: int = 100,
-    tol: float = 1e-3,
-    n_threads: int = 1,
-) -> float:
+def bound(state: State, documents: Documents, how: Inference, topic_word_prior: float) -> float:
     r"""Evidence lower bound of the documents, in nats: a lower bound of ln p(documents | alpha, eta).
 
     The documents' part is :math:`E[\ln p(w, z, \theta) - \ln q(z, \theta)]` at their inferred gamma, the topics' part
     :math:`E[\ln p(\beta) - \ln q(\beta)]`; multinomial coefficients are left out, as everywhere.
     """
-    table = word_weights(state, n_threads)
+    table = word_weights(state, how.n_threads)
     value = 0.0
     height = max(1, _BLOCK // table.shape[1])
     digamma: Any = scipy.special.digamma
     for first in range(0, documents.n_documents, height):
         block = documents.rows(first, min(first + height, documents.n_documents))
-        found = infer(table, block, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True)
+        found = infer(table, block, how, with_quotients=True)
         # counts / quotients = sum_k exp(digamma(gamma_k)) B_wk; the documents' digamma(sum gamma) is still missing.
         used = block.counts > 0
         counts = block.counts[used]
@@ -224,7 +193,7 @@ def bound(
         tokens = np.add.reduceat(np.append(block.counts, 0.0), block.indptr[:-1])
         tokens[np.diff(block.indptr) == 0] = 0.0
         value -= float((tokens * digamma(sums)).sum())
-        value += _dirichlet_gain(gamma, doc_topic_prior)
+        value += _dirichlet_gain(gamma, how.prior)
     topics = state.components
     return value + _dirichlet_gain(topics, np.full(topics.shape[1], topic_word_prior))
 
@@ -256,10 +225,7 @@ def _weigh(
 def _add_statistic(
     batch: Any, found: Any, table: Any, unit: float, first: int, last: int, total: NDArray[np.int64]
 ) -> None:
-    """Add sum_d quotients * weights * table to rows first to last of ``total``, in whole units.
-
-    ``table``: B, or what was made narrow of it, padded; the width of ``total`` counts, others may have more padding.
-    """
+    """Add sum_d quotients * weights * table to rows first to last of ``total``, in whole units."""
     indptr, documents, entries = batch.by_word, batch.who, batch.entries
     width = total.shape[1]
     row = np.empty(width, np.float64)
@@ -298,64 +264,29 @@ def fast_components(
     return drawn * (_WEIGHT / drawn.sum(axis=1, keepdims=True))
 
 
-def stepper_in_memory(documents: Documents, n_topics: int, **settings: Any) -> Callable[[State], State]:
-    """Return what takes a batch step over documents; settings as of :func:`step`."""
-    batches = prepare(documents, n_topics)
-    return lambda state: step(state, batches, **settings)
-
-
 def stepper_over_shards(
-    through: Any, n_topics: int, n_tokens: float, **settings: Any
+    through: Any, n_tokens: float, how: Inference, topic_word_prior: float
 ) -> Callable[[State], State]:
-    """Return the same for documents in shards, of so many tokens in all."""
-    unit, eta, n_threads = unit_of(n_tokens), settings["topic_word_prior"], settings["n_threads"]
-    how = (n_topics, unit, *(settings[name] for name in ("single", "doc_topic_prior", "max_iter", "tol")))
+    """Return what takes a batch step over documents in shards, of so many tokens in all."""
+    unit, alone = unit_of(n_tokens), how._replace(n_threads=1)
 
     def advance(state: State) -> State:
-        total = through.sum(_statistic_of_shard, word_weights(state, n_threads), *how)
-        return move(state, total, unit, eta)
+        total = through.sum(_statistic_of_shard, word_weights(state, how.n_threads), unit, alone)
+        return move(state, total, unit, topic_word_prior)
 
     return advance
 
 
 def _statistic_of_shard(
-    part: Part, table: NDArray[np.float64], n_topics: int, unit: float, single: bool, *how: Any
+    documents: Documents, table: NDArray[np.float64], unit: float, how: Inference
 ) -> NDArray[np.int64]:
-    prior, max_iter, tol = how
-    batches = prepare(part.documents, n_topics)
-    return statistic(table, batches, unit, prior, max_iter, tol, single=single)
+    return statistic(table, prepare(documents, len(how.prior)), unit, how)
 
 
-def shares(
-    documents: Documents,
-    table: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int = 1,
-) -> NDArray[np.float64]:
+def shares(documents: Documents, table: NDArray[np.float64], how: Inference) -> NDArray[np.float64]:
     """Return the means of the documents' Dirichlets, (n_documents, n_topics)."""
-    found = infer(table, documents, prior, max_iter, tol, n_threads, with_quotients=False)
-    gamma = found.gamma[:, : len(prior)]
+    gamma = infer(table, documents, how, with_quotients=False).gamma[:, : len(how.prior)]
     return np.ascontiguousarray(gamma / gamma.sum(axis=1, keepdims=True))
-
-
-def shares_over_shards(
-    through: Any,
-    corpus: Any,
-    table: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-) -> NDArray[np.float64]:
-    """Return the same for documents in shards."""
-    return stack(through.map(_shares_of_shard, table, prior, max_iter, tol), corpus, len(prior))
-
-
-def _shares_of_shard(
-    part: Part, table: NDArray[np.float64], prior: NDArray[np.float64], max_iter: int, tol: float
-) -> NDArray[np.float64]:
-    return shares(part.documents, table, prior, max_iter, tol)
 
 
 def pick(documents: Documents, rows: NDArray[np.int64]) -> Documents:

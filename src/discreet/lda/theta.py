@@ -9,13 +9,6 @@ r"""The topics of one document under fixed ones: its variational Dirichlet, and 
 (the term :math:`\psi(\sum \gamma)` cancels). It starts from equal weights each time, nothing is kept from one
 call to the next, and stops when :math:`\gamma` moved by less than ``tol`` on average over the topics.
 
-In single precision, for training: rows :math:`B_w`, weights :math:`e^{\psi(\gamma_k)}` and quotients are float32
-inside the sums over words, half the memory to read for each word of a document; :math:`\gamma` and its digamma are
-doubles. Rows are multiplied by a power of 2 first, so that the largest entry is between a half and 1: the fixed point
-does not change, for :math:`q_w B_w` does not. Numbers under 1e-30 count as 0. Where the likelihood of some word of a
-document is so small (under 1e-20) that this might be felt, as with priors under .02 it may, that document is inferred
-again in double precision.
-
 **Digamma.** exp(digamma(x)) is the weight of a topic, without a call to a library. For the eight steps of the
 recurrence :math:`\psi(x) = \psi(x + 8) - \sum_{j<8} 1/(x + j)` the reciprocals are one quotient of two polynomials in
 :math:`t = x(x + 7)`, all of whose coefficients are positive, so nothing cancels; and far from the origin
@@ -66,7 +59,6 @@ from discreet.lda.documents import Documents
 from discreet.lda.emitted import (
     FEW,
     LANES,
-    LANES_SINGLE,
     TINY,
     aligned,
     gather,
@@ -77,9 +69,6 @@ from discreet.lda.emitted import (
 
 #: Smallest weight of a topic in a document: numbers near 1e-308 would be slow, and a topic at 0 could not return.
 FLOOR = 1e-100
-#: In single precision: what counts as 0, and the largest quotient of a count and its likelihood, which is then far
-#: above what entries under that add.
-_LEAST, _LARGEST = 1e-30, 1e20
 # Coefficients of (1/y^2)^k, k = 1 to 8, from exact fractions.
 _C1 = 1 / 24
 _C2 = -37 / 5760
@@ -156,7 +145,7 @@ def exp_digamma_into(x: NDArray[np.float64], n: int, out: NDArray[np.float64]) -
 class Found(NamedTuple):
     """What inference says of documents, one by one."""
 
-    #: (n_documents, width): the Dirichlets' parameters, zeros in the padding; or (0, width).
+    #: (n_documents, width): the Dirichlets' parameters, zeros in the padding.
     gamma: NDArray[np.float64]
     #: (n_documents, width): exp(digamma(gamma)), zeros in the padding.
     weights: NDArray[np.float64]
@@ -186,38 +175,16 @@ def _dirichlet_step(prior: Any, weights: Any, gathered: Any, gamma: Any) -> floa
     return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 
 
-@kernel(error_model="numpy")
-def _infer_document(
-    table: Any,
-    documents: Any,
-    d: int,
-    prior: Any,
-    max_iter: int,
-    tol: float,
-    gamma: Any,
-    weights: Any,
-    quotients: Any,
-    memory: Any,
-) -> None:
-    """Infer document d in double precision. ``memory``: words, counts, shares, sums."""
-    words, padded, shares, gathered = memory
-    width, n_topics = table.shape[1], 0
-    while n_topics < width and prior[n_topics] > 0.0:
-        n_topics += 1
-    n_padded = load_document(documents, d, words, padded)
-    for k in range(width):
-        gamma[k] = weights[k] = 1.0 if k < n_topics else 0.0
-    for _ in range(max_iter):
-        gather(weights, gathered, table, words, padded, shares, n_padded)
-        change = _dirichlet_step(prior, weights, gathered, gamma)
-        exp_digamma_into(gamma, n_topics, weights)
-        if change < tol * n_topics:
-            break
-    if len(quotients) > 0:
-        gather(weights, gathered, table, words, padded, shares, n_padded)
-        gathered[:] = 0.0
-        for i in range(len(quotients)):
-            quotients[i] = shares[i]
+class Inference(NamedTuple):
+    """How documents are inferred."""
+
+    #: (n_topics,): alpha.
+    prior: NDArray[np.float64]
+    #: Most steps of a document, and the mean absolute change of gamma that ends them.
+    max_iter: int = 100
+    tol: float = 1e-3
+    #: Nothing depends on them.
+    n_threads: int = 1
 
 
 @kernel(error_model="numpy")
@@ -225,41 +192,43 @@ def _infer_documents(
     table: Any, documents: Any, prior: Any, max_iter: int, tol: float, found: Any, first: int, last: int
 ) -> None:
     """Infer documents first to last; each depends on nothing but its own words. ``prior``: (width,), padded."""
+    width, n_topics = table.shape[1], np.count_nonzero(prior)
     room = _longest(documents, first, last) + FEW
-    memory = np.empty(room, np.int64), np.empty(room), np.empty(room), on_line(table.shape[1])
+    words, padded, quotients = np.empty(room, np.int64), np.empty(room), np.empty(room)
+    gathered = on_line(width)
     for d in range(first, last):
-        entries = slice(0, 0)
+        gamma, weights = found.gamma[d], found.weights[d]
+        n_padded = load_document(documents, d, words, padded)
+        for k in range(n_topics):
+            gamma[k] = weights[k] = 1.0
+        for _ in range(max_iter):
+            gather(weights, gathered, table, words, padded, quotients, n_padded)
+            change = _dirichlet_step(prior, weights, gathered, gamma)
+            exp_digamma_into(gamma, n_topics, weights)
+            if change < tol * n_topics:
+                break
         if len(found.quotients) > 0:
-            entries = slice(documents.indptr[d], documents.indptr[d + 1])
-        gamma, weights, quotients = found.gamma[d], found.weights[d], found.quotients[entries]
-        _infer_document(table, documents, d, prior, max_iter, tol, gamma, weights, quotients, memory)
+            gather(weights, gathered, table, words, padded, quotients, n_padded)
+            gathered[:] = 0.0
+            start = documents.indptr[d]
+            for i in range(documents.indptr[d + 1] - start):
+                found.quotients[start + i] = quotients[i]
 
 
-def infer(
-    table: NDArray[np.float64],
-    documents: Documents,
-    prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int,
-    *,
-    with_quotients: bool,
-) -> Found:
+def infer(table: NDArray[np.float64], documents: Documents, how: Inference, *, with_quotients: bool) -> Found:
     """Infer documents, shared out to threads.
 
-    ``table``: B, padded (:func:`~discreet.lda.emitted.pad_table`); ``prior``: alpha; ``max_iter``, ``tol``: most steps,
-    and the mean absolute change of gamma that ends them; quotients only where asked for. The result does not depend on
-    the threads.
+    ``table``: B, padded (:func:`~discreet.lda.emitted.pad_table`); quotients only where asked for.
     """
     n, width = documents.n_documents, table.shape[1]
-    padded = _padded(prior, width)
+    prior = _padded(how.prior, width)
     quotients = np.empty(len(documents.words) if with_quotients else 0)
     found = Found(aligned((n, width)), aligned((n, width)), quotients)
 
     def work(piece: tuple[int, int]) -> None:
-        _infer_documents(table, documents, padded, max_iter, tol, found, *piece)
+        _infer_documents(table, documents, prior, how.max_iter, how.tol, found, *piece)
 
-    share_out(work, pieces(documents.indptr, n_threads), n_threads)
+    share_out(work, pieces(documents.indptr, how.n_threads), how.n_threads)
     return found
 
 
@@ -267,120 +236,6 @@ def _padded(prior: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     padded = aligned((width,))
     padded[: len(prior)] = prior
     return padded
-
-
-@kernel(error_model="numpy")
-def _narrow(
-    table: NDArray[np.float64],
-    first: int,
-    last: int,
-    scales: NDArray[np.float64],
-    rows: NDArray[np.float32],
-) -> None:
-    for w in range(first, last):
-        largest = table[w].max()
-        scale = 1.0
-        if largest > 0.0:
-            scale = math.ldexp(1.0, min(1000, -math.frexp(largest)[1]))
-        scales[w] = scale
-        for k in range(table.shape[1]):
-            value = table[w, k] * scale
-            rows[w, k] = value if value > _LEAST else 0.0
-
-
-def narrow(table: NDArray[np.float64], n_threads: int = 1) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the table in single precision, (n_words, width in 16s), and each row's power of 2."""
-    n_words, width = table.shape
-    rows = aligned((n_words, -(-width // LANES_SINGLE) * LANES_SINGLE), np.float32)
-    scales = np.empty(n_words)
-    ranges = pieces(np.arange(n_words + 1), n_threads)
-    share_out(lambda piece: _narrow(table, *piece, scales, rows), ranges, n_threads)
-    return rows, scales
-
-
-@kernel(error_model="numpy")
-def _infer_documents_single(
-    table: Any,
-    narrowed: Any,
-    documents: Any,
-    prior: Any,
-    max_iter: int,
-    tol: float,
-    found: Any,
-    first: int,
-    last: int,
-) -> None:
-    """Infer documents first to last in single precision; ``prior`` is padded as the narrowed table is."""
-    single, scales = narrowed
-    width, wide = single.shape[1], table.shape[1]
-    n_topics = 0
-    while n_topics < width and prior[n_topics] > 0.0:
-        n_topics += 1
-    room = _longest(documents, first, last) + FEW
-    words, padded, shares = np.empty(room, np.int64), np.empty(room, np.float32), np.empty(room, np.float32)
-    weights, sums = on_line(width).view(np.float32)[:width], on_line(width).view(np.float32)[:width]
-    gathered, gamma, own = on_line(width), on_line(width), on_line(width)
-    again = np.empty(room, np.int64), np.empty(room), np.empty(room), on_line(wide)
-    for d in range(first, last):
-        start, end = documents.indptr[d], documents.indptr[d + 1]
-        n_padded = load_document(documents, d, words, padded)
-        for k in range(n_topics):
-            gamma[k] = own[k] = 1.0
-        steps, done, lost = 0, False, False
-        while True:
-            for k in range(n_topics):
-                weights[k] = own[k] if own[k] > _LEAST else 0.0
-            gather(weights, sums, single, words, padded, shares, n_padded)
-            n_lost = 0
-            for i in range(n_padded):
-                n_lost += 0 if shares[i] <= np.float32(_LARGEST) * padded[i] else 1
-            lost = n_lost > 0
-            if lost or done:
-                break
-            for k in range(width):
-                own[k] = weights[k]
-                gathered[k] = sums[k]
-                sums[k] = 0.0
-            change = _dirichlet_step(prior, own, gathered, gamma)
-            exp_digamma_into(gamma, n_topics, own)
-            steps += 1
-            done = change < tol * n_topics or steps == max_iter
-        sums[:] = 0.0
-        for k in range(width):
-            found.weights[d, k] = weights[k]
-        for i in range(end - start):
-            found.quotients[start + i] = shares[i]
-        if lost:
-            row, entries = found.weights[d, :wide], found.quotients[start:end]
-            _infer_document(
-                table, documents, d, prior[:wide], max_iter, tol, gamma[:wide], row, entries, again
-            )
-            for i in range(start, end):
-                found.quotients[i] /= scales[documents.words[i]]
-
-
-def infer_single(
-    table: NDArray[np.float64],
-    narrowed: tuple[NDArray[np.float32], NDArray[np.float64]],
-    documents: Documents,
-    prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int,
-) -> Found:
-    """Infer documents in single precision, without gamma; parameters as for :func:`infer`.
-
-    ``narrowed`` is what :func:`narrow` made of the table; weights and quotients belong to it.
-    """
-    n, width = documents.n_documents, narrowed[0].shape[1]
-    padded = _padded(prior, width)
-    found = Found(aligned((0, width)), aligned((n, width)), np.empty(len(documents.words)))
-
-    def work(piece: tuple[int, int]) -> None:
-        _infer_documents_single(table, narrowed, documents, padded, max_iter, tol, found, *piece)
-
-    share_out(work, pieces(documents.indptr, n_threads), n_threads)
-    return found
 
 
 @kernel(error_model="numpy")
@@ -435,29 +290,27 @@ def _find_modes(
 def find_modes(
     topics: NDArray[np.float64],
     documents: Documents,
-    prior: NDArray[np.float64],
+    how: Inference,
     start: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int,
     *,
     with_value: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find the topic proportions of documents, (n_documents, n_topics), and their log likelihoods where asked for.
 
-    ``topics``: (n_topics, n_words); ``start``: (n_topics,) or (n_documents, n_topics); ``max_iter``: most steps;
-    ``tol``: nats a token, see above; negative: always ``max_iter`` steps; ``with_value``: whether to find sum_w n_w
-    ln(theta . phi_w), (n_documents,), -inf where a word has probability 0 in all topics. The result does not depend on
-    the threads.
+    ``topics``: (n_topics, n_words); ``how``: its prior may be 0, its ``tol`` is in nats a token, see above, and where
+    it is negative there are always ``max_iter`` steps; ``start``: (n_topics,) or (n_documents, n_topics);
+    ``with_value``: whether to find sum_w n_w ln(theta . phi_w), (n_documents,), -inf where a word has probability 0 in
+    all topics.
     """
+    n_topics = len(how.prior)
     table = pad_table(topics)
     theta = aligned((documents.n_documents, table.shape[1]))
-    theta[:, : len(prior)] = start
+    theta[:, :n_topics] = start
     value = np.empty(documents.n_documents if with_value else 0)
-    padded = _padded(prior, table.shape[1])
+    prior = _padded(how.prior, table.shape[1])
 
     def find(piece: tuple[int, int]) -> None:
-        _find_modes(table, documents, padded, max_iter, tol, *piece, theta, value)
+        _find_modes(table, documents, prior, how.max_iter, how.tol, *piece, theta, value)
 
-    share_out(find, pieces(documents.indptr, n_threads), n_threads)
-    return np.ascontiguousarray(theta[:, : len(prior)]), value
+    share_out(find, pieces(documents.indptr, how.n_threads), how.n_threads)
+    return np.ascontiguousarray(theta[:, :n_topics]), value

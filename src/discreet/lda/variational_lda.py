@@ -9,6 +9,7 @@ The bits of every result depend on the data, the parameters and the seed, and no
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -33,15 +34,16 @@ from discreet._base.validate import (
 )
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
+    Documents,
     TopicEstimator,
     check_prior,
     read_for,
     read_shards_for,
     refuse_engine,
+    stack,
 )
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.svi import (
-    Batch,
     State,
     begins_fast,
     bound,
@@ -50,15 +52,12 @@ from discreet.lda.svi import (
     pick,
     prepare,
     shares,
-    shares_over_shards,
     step,
-    stepper_in_memory,
     stepper_over_shards,
     word_weights,
 )
+from discreet.lda.theta import Inference
 
-#: Documents are inferred in single precision in training, unless a tighter tolerance is asked for than it can meet.
-_LEAST_SINGLE_TOL = 1e-4
 _INITS = ("auto", "fast", "random")
 
 
@@ -186,19 +185,18 @@ class VariationalLDA(TopicEstimator):
         n_documents = int(X.n_documents) if by_shard else documents.n_documents
         self.seed_ = new_seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
-        settings = self._settings(training=True)
+        how, eta = self._inference(), float(self.topic_word_prior)
         if not by_shard and self._begins_fast(documents.counts):
-            priors = settings["doc_topic_prior"], settings["topic_word_prior"]
-            state = init(fast_components(documents, *priors, self.seed_, settings["n_threads"]))
+            state = init(fast_components(documents, how.prior, eta, self.seed_, how.n_threads))
         else:
             state = self._start(self.n_features_in_, rng)
         self.n_iter_ = 0
         if self.batch_size is None:
-            advance = (
-                stepper_over_shards(documents, self.n_topics, float(X.n_tokens), **settings)
-                if by_shard
-                else stepper_in_memory(documents, self.n_topics, **settings)
-            )
+            if by_shard:
+                advance = stepper_over_shards(documents, float(X.n_tokens), how, eta)
+            else:
+                batches = prepare(documents, self.n_topics)
+                advance = partial(step, batches=batches, how=how, topic_word_prior=eta)
             before = _means(state)
             for done in range(1, self.max_iter + 1):
                 state = advance(state)
@@ -214,7 +212,7 @@ class VariationalLDA(TopicEstimator):
                 order = rng.permutation(documents.n_documents)
                 for first in range(0, documents.n_documents, self.batch_size):
                     chosen = pick(documents, order[first : first + self.batch_size])
-                    state = self._move(state, prepare(chosen, self.n_topics), documents.n_documents, settings)
+                    state = self._move(state, chosen, documents.n_documents, how)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
         self.n_documents_seen_ = n_documents
@@ -235,13 +233,13 @@ class VariationalLDA(TopicEstimator):
             state = self._start(documents.n_words, np.random.default_rng(self.seed_))
         else:
             state: State = self._state
-        settings = self._settings(training=True)
+        how = self._inference()
         size = self.batch_size or documents.n_documents
         for first in range(0, documents.n_documents, size):
             batch = documents.rows(first, min(first + size, documents.n_documents))
             self.n_documents_seen_ += batch.n_documents
             total = self.total_documents or self.n_documents_seen_
-            state = self._move(state, prepare(batch, self.n_topics), total, settings)
+            state = self._move(state, batch, total, how)
             self.n_iter_ += 1
         return self._keep(state)
 
@@ -259,20 +257,18 @@ class VariationalLDA(TopicEstimator):
             Rows sum to 1; a document without words has the prior's mean. Each row depends on its document only.
         """
         check_is_fitted(self)
-        prior = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
-        n_threads = count_threads(self.n_jobs)
-        table = word_weights(self._state, n_threads)
-        how = (self.max_doc_update_iter, self.mean_change_tol)
+        how = self._inference()
+        table = word_weights(self._state, how.n_threads)
         if is_sharded(X):
-            return shares_over_shards(read_shards_for(self, X, reset=False), X, table, prior, *how)
-        return shares(read_for(self, X, reset=False), table, prior, *how, n_threads)
+            through = read_shards_for(self, X, reset=False)
+            return stack(through.map(shares, table, how._replace(n_threads=1)), X, self.n_topics)
+        return shares(read_for(self, X, reset=False), table, how)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the evidence lower bound of the documents, in nats, with the topics' own part; higher is better."""
         check_is_fitted(self)
         documents = read_for(self, X, reset=False)
-        settings = self._settings()
-        return bound(self._state, documents, **settings)
+        return bound(self._state, documents, self._inference(), float(self.topic_word_prior))
 
     def perplexity(self, X: Any) -> float:
         """Return exp(-score / tokens), as scikit-learn's ``perplexity``; lower is better.
@@ -285,22 +281,18 @@ class VariationalLDA(TopicEstimator):
         n_tokens = float(documents.counts.sum())
         if n_tokens <= 0:
             raise CorpusError("the documents hold no token: there is nothing to score.")
-        return float(np.exp(-bound(self._state, documents, **self._settings()) / n_tokens))
+        value = bound(self._state, documents, self._inference(), float(self.topic_word_prior))
+        return float(np.exp(-value / n_tokens))
 
-    def _move(self, state: State, batches: list[Batch], total: int, settings: dict[str, Any]) -> State:
-        size = sum(batch.documents.n_documents for batch in batches)
+    def _move(self, state: State, chosen: Documents, total: int, how: Inference) -> State:
         rate = (self.learning_offset + state.n_steps + 1) ** -self.learning_decay
-        return step(state, batches, rate=rate, scale=total / size, **settings)
+        scale = total / chosen.n_documents
+        batches, eta = prepare(chosen, self.n_topics), float(self.topic_word_prior)
+        return step(state, batches, how, eta, rate=rate, scale=scale)
 
-    def _settings(self, *, training: bool = False) -> dict[str, Any]:
-        precision = {"single": self.mean_change_tol >= _LEAST_SINGLE_TOL} if training else {}
-        return precision | {
-            "doc_topic_prior": check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics),
-            "topic_word_prior": float(self.topic_word_prior),
-            "max_iter": self.max_doc_update_iter,
-            "tol": self.mean_change_tol,
-            "n_threads": count_threads(self.n_jobs),
-        }
+    def _inference(self) -> Inference:
+        prior = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
+        return Inference(prior, self.max_doc_update_iter, self.mean_change_tol, count_threads(self.n_jobs))
 
     def _begins_fast(self, counts: NDArray[np.float64] | int) -> bool:
         return self.batch_size is None and begins_fast(self.init, self.n_topics, counts)

@@ -65,7 +65,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
 
     def gibbs(k: int) -> None:
         model = GibbsLDA(k, init="random", n_sweeps=2, random_state=0, n_jobs=2).fit(counts)
-        model.set_params(init="fast").partial_fit(counts)
+        model.set_params(init="fast").fit(counts)
 
     def variational() -> None:
         for size in (None, 16):

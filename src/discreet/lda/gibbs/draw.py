@@ -64,9 +64,9 @@ def sweep_key(seed: int, sweep: int) -> np.uint64:
     return mixed(mixed(np.array([seed], np.uint64)) + np.uint64((sweep + 1) * GOLDEN % 2**64))[0]
 
 
-def random_halves(n: int, start: np.uint64, first: int = 0) -> NDArray[np.uint64]:
-    """Return random numbers ``first`` to ``first + n``, of 32 bits; the i-th depends on (start, i) only."""
-    x = np.arange(first + 1, first + n + 1, dtype=np.uint64)
+def random_halves(n: int, start: np.uint64) -> NDArray[np.uint64]:
+    """Return random numbers 0 to n, of 32 bits; the i-th depends on (start, i) only."""
+    x = np.arange(1, n + 1, dtype=np.uint64)
     x *= np.uint64(GOLDEN)
     x += start
     for shift, factor in MIX:

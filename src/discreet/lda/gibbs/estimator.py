@@ -18,7 +18,6 @@ from discreet._base.threads import count_threads
 from discreet._base.validate import (
     ANYTHING,
     CALLBACK,
-    ENGINE,
     RANDOM,
     THREADS,
     choice,
@@ -27,15 +26,8 @@ from discreet._base.validate import (
     optional,
     whole,
 )
-from discreet.errors import CorpusError, ParameterError
-from discreet.lda.documents import (
-    TopicEstimator,
-    check_prior,
-    read_for,
-    read_shards_for,
-    refuse_engine,
-    stack,
-)
+from discreet.errors import CorpusError
+from discreet.lda.documents import TopicEstimator, check_prior, read_for, stack
 from discreet.lda.emitted import aligned
 from discreet.lda.gibbs import expected as mean_counts
 from discreet.lda.gibbs import frozen, lists
@@ -44,8 +36,8 @@ from discreet.lda.gibbs.expected import expected_counts
 from discreet.lda.gibbs.start import starting_topics, warm_prior
 from discreet.lda.gibbs.state import (
     MOST_TOPICS,
+    State,
     Tokens,
-    WordOrder,
     begin,
     count_topics,
     padded,
@@ -66,13 +58,13 @@ class Chain(NamedTuple):
     """A chain's first state, and what to do with it."""
 
     #: The state before the first sweep.
-    first: Any
+    first: State
     #: ``step(state)`` does a sweep and returns the next state.
-    step: Callable[[Any], Any]
+    step: Callable[[State], State]
     #: ``table(state)`` counts each word in each topic: (n_words, width), int32, not to be changed.
-    table: Callable[[Any], NDArray[np.int32]]
-    #: ``expect(state)`` is the same in expected counts, float32; None where tokens' topics are not at hand.
-    expect: Callable[[Any], NDArray[np.float32]] | None = None
+    table: Callable[[State], NDArray[np.int32]]
+    #: ``expect(state)`` is the same in expected counts, float32.
+    expect: Callable[[State], NDArray[np.float32]]
 
 
 def chain(
@@ -81,50 +73,46 @@ def chain(
     topic_word_prior: float,
     seed: int,
     *,
-    earlier: NDArray[np.int32] | None = None,
     fast: bool = False,
     n_sweeps: int = 0,
     n_threads: int = 1,
 ) -> Chain:
     """Begin a chain.
 
-    ``fast``: begin with :func:`starting_topics` in place of random ones, and without earlier documents sweep hot at
-    first; how many of the ``n_sweeps`` to come are hot depends on their number.
+    ``fast``: begin with :func:`starting_topics` in place of random ones, and sweep hot at first; how many of the
+    ``n_sweeps`` to come are hot depends on their number.
     """
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
-    known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
-    topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
+    topics = starting_topics(tokens, alpha, beta, seed, n_threads=n_threads) if fast else None
     if n_topics > MOST_TABLE_TOPICS:
-        known["lists"] = lists.empty_lists(tokens, n_topics, earlier)
-        words: WordOrder = known["lists"].order
-        first: Any = lists.init(tokens, n_topics, seed, topics)
-        step: Callable[..., Any] = partial(lists.step, **known)
+        memory = lists.empty_lists(tokens, n_topics)
+        order = memory.order
+        first = lists.init(tokens, n_topics, seed, topics)
+        step: Callable[..., State] = partial(lists.step, lists=memory, n_threads=n_threads)
 
-        def table(state: Any) -> NDArray[np.int32]:
-            return count_topics(tokens, state.topics, n_topics, n_threads, order=words, earlier=earlier)
+        def table(state: State) -> NDArray[np.int32]:
+            return count_topics(tokens, state.topics, n_topics, n_threads, order=order)
 
     else:
-        first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
-        memory, words = frozen.empty_table(tokens.n_words, n_topics), word_order(tokens)
-        step, table = partial(frozen.step, memory=memory, order=words, **known), _word_topic
+        order = word_order(tokens)
+        first = begin(tokens, n_topics, seed, n_threads, topics=topics)
+        empty = frozen.empty_table(tokens.n_words, n_topics)
+        step = partial(frozen.step, memory=empty, order=order, n_threads=n_threads)
 
-    def advance(state: Any) -> Any:
-        now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast and earlier is None else beta
+        def table(state: State) -> NDArray[np.int32]:
+            return state.word_topic
+
+    def advance(state: State) -> State:
+        now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast else beta
         return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)
 
-    def expect(state: Any) -> NDArray[np.float32]:
+    def expect(state: State) -> NDArray[np.float32]:
         counts = table(state)
         out = aligned(counts.shape, np.float32)
-        expected_counts(tokens, state.topics, counts, alpha, beta, out, order=words, n_threads=n_threads)
-        if earlier is not None:
-            out += earlier
+        expected_counts(tokens, state.topics, counts, alpha, beta, out, order=order, n_threads=n_threads)
         return out
 
     return Chain(first, advance, table, expect)
-
-
-def _word_topic(state: Any) -> NDArray[np.int32]:
-    return state.word_topic
 
 
 @declared
@@ -149,24 +137,20 @@ class GibbsLDA(TopicEstimator):
         sweeps more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 10 million
         tokens, else "random".
     n_sweeps : int, optional
-        Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``. None: 100 after a fast start,
-        however many tokens there are (above ten million that was not measured: ask for as many as you have time for),
-        else 200. ``callback``, and the bar of ``show_progress``, tell how many there will be, and ``n_sweeps_`` how
-        many there were.
+        Sweeps over the documents. None: 100 after a fast start, however many tokens there are (above ten million that
+        was not measured: ask for as many as you have time for), else 200. ``callback``, and the bar of
+        ``show_progress``, tell how many there will be, and ``n_sweeps_`` how many there were.
     random_state : int, RandomState, Generator or None, default None
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
     n_jobs : int, optional
         Threads; None is one, -1 all cores.
     callback : callable, optional
         ``callback("sweep", done, total)`` after each sweep.
-    engine : Engine, optional
-        What goes through the shards of a corpus (:mod:`discreet.engines`); by default ``n_jobs`` threads. Sweeps of up
-        to 200 topics from random ones do, with the same bytes; else shards are read into memory.
 
     Attributes
     ----------
     topic_word_counts_ : array of shape (n_topics, n_words), int32
-        Tokens of each word in each topic after the last sweep, over all documents that were fitted.
+        Tokens of each word in each topic after the last sweep.
     mean_counts_ : array of shape (n_topics, n_words), float64
         The same, as a mean over every fourth sweep of the last quarter; after a fast start, over about a dozen sweeps
         of the last half and in expected counts: what they would be on average if each token were drawn once more.
@@ -176,9 +160,9 @@ class GibbsLDA(TopicEstimator):
     topic_word_ : array of shape (n_topics, n_words), float64
         Probability of each word in each topic; rows sum to 1.
     n_sweeps_ : int
-        Sweeps done, over all batches.
+        Sweeps done.
     seed_ : int
-        What to give as ``random_state`` to get this model again from the same sequence of calls.
+        What to give as ``random_state`` to get this model again.
     n_features_in_ : int
         Number of words.
 
@@ -186,8 +170,6 @@ class GibbsLDA(TopicEstimator):
     -----
     Nothing per document is kept; ``transform`` folds documents in afresh. The counts are exact and tell about the
     training text: neither they nor this object are fit for release.
-
-    ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they are.
 
     Memory: 13 bytes a token and n_words * n_topics * 16 up to 200 topics, 24 and 8 above; see docs/speed.md.
 
@@ -214,7 +196,6 @@ class GibbsLDA(TopicEstimator):
     random_state: Annotated[Any, RANDOM] = None
     n_jobs: Annotated[int | None, THREADS] = None
     callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Any, ENGINE] = None
 
     def fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Fit topics to documents, from the beginning.
@@ -230,39 +211,28 @@ class GibbsLDA(TopicEstimator):
         ParameterError, CorpusError
             Names all parameters that are out of range; or the first row where X is not what it should be.
         """
-        alpha, beta = self._priors()
-        why_not = self._kept_from_shards(X)
-        if why_not is not None:
-            refuse_engine(self.engine, why_not)
-        documents: Any = self._read(X, reset=True) if why_not else read_shards_for(self, X, reset=True)
-        self.seed_ = new_seed(self.random_state)
-        if why_not is not None:
-            self.n_sweeps_ = self._run(documents, alpha, beta, self.seed_, None)
-        else:
-            with documents as through:
-                sweeps = frozen.chain_over_shards(through, X.n_tokens, alpha, beta, self.seed_)
-                self.n_sweeps_ = self._sweep(Chain(*sweeps, _word_topic), X.n_words, X.n_tokens, fast=False)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> GibbsLDA:
-        """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
-        alpha, beta = self._priors()
-        refuse_engine(self.engine, "partial_fit takes a batch in memory")
-        fresh = not hasattr(self, "topic_word_counts_")
-        tokens = self._read(X, reset=fresh)
-        before = None
-        if fresh:
-            self.seed_, self.n_sweeps_ = new_seed(self.random_state), 0
-        else:
-            if len(self.topic_word_counts_) != len(alpha):
-                raise ParameterError(
-                    f"`n_topics` is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: call fit "
-                    "to start over."
-                )
-            before = aligned((tokens.n_words, padded(len(alpha))), np.int32)
-            before[:, : len(alpha)] = self.topic_word_counts_.T
-        seed = (self.seed_ + self.n_sweeps_) % 2**63
-        self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before)
+        self._check_parameters()
+        alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
+        tokens = read_tokens(read_for(self, X, reset=True))
+        n_tokens = len(tokens.words)
+        if not n_tokens:
+            raise CorpusError("X holds no tokens: a topic model needs at least one document with a word.")
+        self.seed_, fast = new_seed(self.random_state), self._begins_fast(n_tokens)
+        n_topics, n_sweeps = self.n_topics, _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
+        how: dict[str, Any] = {"fast": fast, "n_sweeps": n_sweeps, "n_threads": count_threads(self.n_jobs)}
+        state, step, table, expect = chain(tokens, alpha, float(self.topic_word_prior), self.seed_, **how)
+        sample = expect if fast else table
+        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, n_sweeps, expected=fast)
+        for done in range(1, n_sweeps + 1):
+            state = step(state)
+            if mean_counts.is_sampled(done, n_sweeps, near=fast, n_topics=n_topics):
+                means = mean_counts.step(means, sample(state))
+            tell(self.callback, "sweep", done, n_sweeps)
+        self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
+        # The largest things here are gone before the mean is written out.
+        del tokens, state, step, table, expect, sample
+        self.mean_counts_ = mean_counts.mean(means, n_topics)
+        self.n_sweeps_ = n_sweeps
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -284,8 +254,7 @@ class GibbsLDA(TopicEstimator):
         how: dict[str, Any] = {"doc_topic_prior": self.doc_topic_prior, "n_jobs": self.n_jobs}
         if is_sharded(X):
             words = getattr(self, "_words", None)
-            parts = fold_in_shards(self.topic_word_, X, words=words, engine=self.engine, **how)
-            return stack(parts, X, len(self.topic_word_counts_))
+            return stack(fold_in_shards(self.topic_word_, X, words=words, **how), X, self.n_topics)
         return fold_in(self.topic_word_, read_for(self, X, reset=False), **how)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -325,66 +294,6 @@ class GibbsLDA(TopicEstimator):
         tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
         return tags
 
-    def _priors(self) -> tuple[NDArray[np.float64], float]:
-        """Check all parameters, and return alpha and beta."""
-        self._check_parameters()
-        alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
-        return alpha, float(self.topic_word_prior)
-
-    def _run(
-        self,
-        tokens: Tokens,
-        alpha: NDArray[np.float64],
-        beta: float,
-        seed: int,
-        before: NDArray[np.int32] | None,
-    ) -> int:
-        """Sweep, set the counts of the last sweep and the mean ones, and return the number of sweeps."""
-        n_threads = count_threads(self.n_jobs)
-        n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
-        fast = self._begins_fast(len(tokens.words))
-        n_sweeps = self._count_sweeps(fast)
-        how: dict[str, Any] = {"earlier": before, "fast": fast, "n_sweeps": n_sweeps, "n_threads": n_threads}
-        # Nothing here holds the chain, so that it can be gone before the end of it.
-        return self._sweep(chain(tokens, alpha, beta, seed, **how), tokens.n_words, n_tokens, fast=fast)
-
-    def _sweep(self, sweeps: Chain, n_words: int, n_tokens: int, *, fast: bool) -> int:
-        state, step, table, expect = sweeps
-        del sweeps
-        sample = expect if fast and expect is not None else table
-        n_topics = self.n_topics
-        n_sweeps = self._count_sweeps(fast)
-        means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps, expected=sample is expect)
-        for done in range(1, n_sweeps + 1):
-            state = step(state)
-            if mean_counts.is_sampled(done, n_sweeps, near=fast, n_topics=n_topics):
-                means = mean_counts.step(means, sample(state))
-            tell(self.callback, "sweep", done, n_sweeps)
-        self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
-        # The largest things here are gone before the mean is written out.
-        del state, step, table, expect, sample
-        self.mean_counts_ = mean_counts.mean(means, n_topics)
-        return n_sweeps
-
-    def _count_sweeps(self, fast: bool) -> int:
-        return _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
-
     def _begins_fast(self, n_tokens: int) -> bool:
         wanted = self.init == "fast" or (self.init == "auto" and n_tokens <= MOST_FAST_TOKENS)
         return wanted and self.n_topics <= MOST_FAST_TOPICS
-
-    def _kept_from_shards(self, X: Any) -> str | None:
-        """Say why documents are read into memory; None where they are in shards and can stay there."""
-        if not is_sharded(X):
-            return "X is in memory"
-        if self.n_topics > MOST_TABLE_TOPICS:
-            return f"only sweeps of up to {MOST_TABLE_TOPICS} topics do, others need all documents in memory"
-        if self._begins_fast(X.n_tokens):
-            return 'a fast start needs all documents in memory; give init="random", which does not need them'
-        return None if X.n_tokens else "X holds no tokens"
-
-    def _read(self, X: Any, reset: bool) -> Tokens:
-        tokens = read_tokens(read_for(self, X, reset=reset))
-        if not len(tokens.words):
-            raise CorpusError("X holds no tokens: a topic model needs at least one document with a word.")
-        return tokens

@@ -78,8 +78,7 @@ def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False, n_topics: int =
 def init(n_words: int, width: int, n_tokens: int, n_sweeps: int, *, expected: bool = False) -> MeanCounts:
     """Begin with no samples.
 
-    For tables of that shape and so many tokens, documents of earlier batches among them; ``expected``: samples will be
-    expected counts.
+    For tables of that shape and so many tokens; ``expected``: samples will be expected counts.
     """
     most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
     kind = np.float32 if expected else np.int32 if most < 2**31 else np.int64
@@ -122,53 +121,38 @@ def mean(state: MeanCounts, n_topics: int) -> NDArray[np.float64]:
 class _Lists(NamedTuple):
     """Topics of documents: which each has, and how many tokens in them."""
 
-    #: (n_tokens,): the document of each token.
-    owner: NDArray[np.int32]
-    #: (n_documents,): in how many topics a document has tokens.
-    sizes: NDArray[np.int32]
-    #: (n_documents + 1,): where a document's entries begin; empty while only sizes are asked for.
+    #: (n_documents,): where a document's entries begin, and how many there are.
     starts: NDArray[np.int64]
+    sizes: NDArray[np.int32]
     topics: NDArray[np.uint16]
     numbers: NDArray[np.float32]
 
 
 @kernel()
 def _list_topics(indptr: Any, topics: Any, lists: Any, first: int, last: int, counts: Any) -> None:
-    """Write down in how many topics documents have tokens; with ``starts`` known, in which, and how many."""
-    starts, listed = lists.starts, lists.topics
+    """Write down in which topics documents have tokens, and how many."""
+    listed = lists.topics
     for d in range(first, last):
-        n = 0
+        begin = end = lists.starts[d]
         for i in range(indptr[d], indptr[d + 1]):
             k = topics[i]
-            lists.owner[i] = d
             if counts[k] == 0:
-                if len(starts):
-                    listed[starts[d] + n] = k
-                n += 1
+                listed[end] = k
+                end += 1
             counts[k] += 1
-        lists.sizes[d] = n
-        if len(starts):
-            for e in range(starts[d], starts[d] + n):
-                lists.numbers[e] = counts[listed[e]]
-        for i in range(indptr[d], indptr[d + 1]):
-            counts[topics[i]] = 0
-
-
-class _Table(NamedTuple):
-    """Counts of words in topics, and what makes probabilities of them."""
-
-    word_topic: NDArray[np.int32]
-    prior: NDArray[np.float64]
-    beta: float
-    scale: NDArray[np.float64]
-    scale_without: NDArray[np.float64]
+        for e in range(begin, end):
+            lists.numbers[e] = counts[listed[e]]
+            counts[listed[e]] = 0
+        lists.sizes[d] = end - begin
 
 
 @kernel(error_model="numpy")
-def _expect(order: Any, topics: Any, lists: Any, table: Any, first: int, last: int, out: Any) -> None:
-    """Write the expected counts of words ``first`` to ``last``."""
+def _expect(
+    order: Any, owner: Any, topics: Any, lists: Any, table: Any, first: int, last: int, out: Any
+) -> None:
+    """Write the expected counts of words ``first`` to ``last``; ``owner``: (n_tokens,), the document of each token."""
     (indptr, places), (word_topic, alpha, beta, scale, scale_without) = order, table
-    owner, _, starts, listed, numbers = lists
+    starts, sizes, listed, numbers = lists
     n_topics, longest = len(alpha), 0
     for w in range(first, last):
         longest = max(longest, indptr[w + 1] - indptr[w])
@@ -189,7 +173,7 @@ def _expect(order: Any, topics: Any, lists: Any, table: Any, first: int, last: i
         while j < n:
             d = whose[j]
             total, other = prior, 0.0  # two sums: an addition need not wait for the last one
-            e, end = starts[d], starts[d + 1]
+            e, end = starts[d], starts[d] + sizes[d]
             while e + 2 <= end:
                 total += numbers[e] * row[listed[e]]
                 other += numbers[e + 1] * row[listed[e + 1]]
@@ -229,33 +213,26 @@ def expected_counts(
 ) -> None:
     """Write the expected counts of ``tokens``, each token left out where its own topic is expected.
 
-    ``word_topic``: the counts of the state ``topics``, (n_words, width), int32; earlier documents may be among them,
-    and are not in ``out``, (n_words, width), float32, whose padding is left as it is.
+    ``word_topic``: the counts of the state ``topics``, (n_words, width), int32; the padding of ``out``, float32, of the
+    same shape, is left as it is.
     """
-    n_topics, n_tokens, n_words = len(doc_topic_prior), len(topics), tokens.n_words
-    lists = _Lists(
-        np.empty(n_tokens, np.int32),
-        np.empty(tokens.n_documents, np.int32),
-        np.empty(0, np.int64),
-        np.empty(0, np.uint16),
-        np.empty(0, np.float32),
-    )
+    n_topics, n_words = len(doc_topic_prior), tokens.n_words
+    lengths = np.diff(tokens.indptr)
+    ends = np.cumsum(np.minimum(lengths, n_topics))
+    starts, n_entries = ends - np.minimum(lengths, n_topics), int(ends[-1])
+    listed, numbers = np.empty(n_entries, np.uint16), np.empty(n_entries, np.float32)
+    lists = _Lists(starts, np.empty(tokens.n_documents, np.int32), listed, numbers)
+    owner = np.repeat(np.arange(tokens.n_documents, dtype=np.int32), lengths)
     totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64)
     empty = n_words * topic_word_prior
     scale, scale_without = n_words / (totals + empty), n_words / np.maximum(totals - 1 + empty, empty)
-    table = _Table(word_topic, doc_topic_prior, float(topic_word_prior), scale, scale_without)
+    table = word_topic, doc_topic_prior, float(topic_word_prior), scale, scale_without
 
     def write_lists(piece: tuple[int, int]) -> None:
         _list_topics(tokens.indptr, topics, lists, *piece, np.zeros(n_topics, np.int32))
 
-    of_documents = pieces(tokens.indptr, n_threads)
-    share_out(write_lists, of_documents, n_threads)
-    starts = np.concatenate([[0], np.cumsum(lists.sizes, dtype=np.int64)])
-    listed, numbers = np.empty(starts[-1], np.uint16), np.empty(starts[-1], np.float32)
-    lists = lists._replace(starts=starts, topics=listed, numbers=numbers)
-    share_out(write_lists, of_documents, n_threads)
-    share_out(
-        lambda piece: _expect(order, topics, lists, table, *piece, out),
-        pieces(order.indptr, n_threads),
-        n_threads,
-    )
+    def expect(piece: tuple[int, int]) -> None:
+        _expect(order, owner, topics, lists, table, *piece, out)
+
+    share_out(write_lists, pieces(tokens.indptr, n_threads), n_threads)
+    share_out(expect, pieces(order.indptr, n_threads), n_threads)

@@ -16,10 +16,6 @@ stationary law is near, not equal, to the posterior. What *is* exact is each dra
 
 :func:`sweep` alone leaves the table as it is given, whatever it holds.
 
-Over shards (:func:`chain_over_shards`) topics of tokens stay beside their shard, and only counts travel: the table goes
-out, and the sum of the new counts comes back. A shard's topics are a function of the shard, the seed and the tables
-so far; those that are lost are drawn again from the beginning. Same bytes as in memory.
-
 How exact: each probability is off by at most :math:`(n + 6)\, 2^{-23}`, n the number of blocks of 16 topics.
 
 Guarantee: none.
@@ -38,7 +34,6 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
-from discreet.lda.documents import Part
 from discreet.lda.emitted import aligned
 from discreet.lda.gibbs.draw import (
     LANES,
@@ -59,8 +54,6 @@ from discreet.lda.gibbs.state import (
     count_topics,
     own_share,
     padded,
-    random_topics,
-    read_tokens,
 )
 
 #: Starts a chain: ``init(tokens, n_topics, seed)``.
@@ -69,7 +62,6 @@ init = begin
 #: Rows of the table are asked for this many tokens before they are used.
 AHEAD = 6
 _ONE = np.float32(1)
-_MOST = 2**31 - 1
 
 
 class Draws(NamedTuple):
@@ -90,8 +82,6 @@ class Draws(NamedTuple):
     n_topics: int
     #: The sweep's key.
     key: np.uint64
-    #: Number of document 0 in the corpus of which these documents are a part.
-    first_document: int
 
 
 @njit(forceinline=True)
@@ -147,7 +137,7 @@ def draw_documents(draws: Any, first: int, last: int, workspace: Any, blocks: An
     two more documents fill the wait. ``workspace``: (4, width) float32, aligned; ``blocks``: see the module of draws.
     """
     indptr, words, topics = draws.tokens.indptr, draws.tokens.words, draws.topics
-    table, prior, own, base = draws.table, draws.prior, draws.own, draws.first_document
+    table, prior, own = draws.table, draws.prior, draws.own
     counts0, counts1, counts2, sums = workspace[0], workspace[1], workspace[2], workspace[3]
     n_blocks, top, excluding = counts0.nbytes >> 6, draws.n_topics - 1, len(own) > 0
     i0 = i1 = i2 = e0 = e1 = e2 = b0 = b1 = b2 = 0
@@ -157,15 +147,15 @@ def draw_documents(draws: Any, first: int, last: int, workspace: Any, blocks: An
     while True:
         while i0 >= e0 and d < last:
             b0 = i0 = _enter(draws, d, counts0)
-            e0, s0 = indptr[d + 1], mix(draws.key ^ mix(base + d))
+            e0, s0 = indptr[d + 1], mix(draws.key ^ mix(d))
             d += 1
         while i1 >= e1 and d < last:
             b1 = i1 = _enter(draws, d, counts1)
-            e1, s1 = indptr[d + 1], mix(draws.key ^ mix(base + d))
+            e1, s1 = indptr[d + 1], mix(draws.key ^ mix(d))
             d += 1
         while i2 >= e2 and d < last:
             b2 = i2 = _enter(draws, d, counts2)
-            e2, s2 = indptr[d + 1], mix(draws.key ^ mix(base + d))
+            e2, s2 = indptr[d + 1], mix(draws.key ^ mix(d))
             d += 1
         together = min(e0 - i0, e1 - i1, e2 - i2)
         if together <= 0:
@@ -256,7 +246,6 @@ def sweep(
     key: Any,
     *,
     own: NDArray[np.float32] | None = None,
-    first_document: int = 0,
     n_threads: int = 1,
 ) -> None:
     """Draw every token's topic once from a given table; ``topics``, (n_tokens,) uint16, is changed in place.
@@ -264,8 +253,7 @@ def sweep(
     ``table``: (n_words, width) float32, positive and finite for each topic, zeros in the padding; rows start at
     multiples of 64 bytes, and a row may have any scale that keeps its products with counts in range.
     ``doc_topic_prior``: (n_topics,), positive; ``key``: ``sweep_key(seed, sweep)``; ``own``: :func:`own_share`, where
-    each token is left out of the table while it is drawn; ``first_document``: number of the first document in the
-    corpus of which these are a part. Topics do not depend on the threads.
+    each token is left out of the table while it is drawn. Topics do not depend on the threads.
     """
     n_topics, width = len(doc_topic_prior), table.shape[1]
     prior = aligned((width,), np.float32)
@@ -273,7 +261,7 @@ def sweep(
     own = np.empty((0, width), np.float32) if own is None else own
     n_blocks = width // LANES
     blocks = (0,) * n_blocks if n_blocks <= MOST_UNROLLED else ()
-    draws = Draws(tokens, topics, table, prior, own, n_topics, np.uint64(key), first_document)
+    draws = Draws(tokens, topics, table, prior, own, n_topics, np.uint64(key))
 
     def draw_piece(piece: tuple[int, int]) -> None:
         draw_documents(draws, *piece, aligned((4, width), np.float32), blocks)
@@ -289,7 +277,6 @@ def step(
     *,
     memory: NDArray[np.float32] | None = None,
     order: WordOrder | None = None,
-    earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> State:
     """Do one sweep; ``memory``: an :func:`empty_table`, to be used again."""
@@ -299,57 +286,5 @@ def step(
     own, key = own_share(totals, topic_word_prior, len(table)), sweep_key(state.seed, state.sweep)
     topics = state.topics.copy()
     sweep(tokens, topics, table, doc_topic_prior, key, own=own, n_threads=n_threads)
-    word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order, earlier=earlier)
+    word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order)
     return State(topics, word_topic, state.seed, state.sweep + 1)
-
-
-class _CountsOfShards(NamedTuple):
-    word_topic: Any
-    sweep: int
-
-
-def chain_over_shards(
-    through: Any, n_tokens: int, doc_topic_prior: NDArray[np.float64], topic_word_prior: float, seed: int
-) -> tuple[Any, Any]:
-    """Begin a chain from random topics, as :func:`discreet.lda.gibbs.estimator.chain`.
-
-    ``through``: a ShardRunner whose functions get the :class:`Part` of a shard; ``n_tokens``: of all shards. Returns a
-    state with ``word_topic``, the counts of each word in each topic, (n_words, width), int32 or int64; and the step
-    from one to the next.
-    """
-    n_topics = len(doc_topic_prior)
-    beside = through.start(_begin_shard, n_topics, seed)
-    kind = np.int32 if n_tokens <= _MOST else np.int64
-
-    def step(state: _CountsOfShards) -> _CountsOfShards:
-        how = (doc_topic_prior, topic_word_prior, seed, state.sweep, state.word_topic)
-        return _CountsOfShards(through.step(beside, _sweep_shard, *how).astype(kind), state.sweep + 1)
-
-    first = step(_CountsOfShards(None, -1))  # which only counts
-    return first, step
-
-
-def _begin_shard(part: Part, n_topics: int, seed: int) -> NDArray[np.uint16]:
-    n_tokens = int(part.documents.counts.sum())
-    return random_topics(n_tokens, n_topics, seed, first=part.first_token)
-
-
-def _sweep_shard(
-    part: Part,
-    topics: NDArray[np.uint16],
-    doc_topic_prior: NDArray[np.float64],
-    topic_word_prior: float,
-    seed: int,
-    number: int,
-    word_topic: NDArray[Any] | None,
-) -> NDArray[np.int64]:
-    """Draw all topics anew, but before the first sweep, and count them."""
-    tokens, n_topics = read_tokens(part.documents), len(doc_topic_prior)
-    if word_topic is None:
-        return count_topics(tokens, topics, n_topics).astype(np.int64)
-    table = empty_table(tokens.n_words, n_topics)
-    totals = build_table(word_topic, n_topics, topic_word_prior, table)
-    own = own_share(totals, topic_word_prior, tokens.n_words)
-    key = sweep_key(seed, number)
-    sweep(tokens, topics, table, doc_topic_prior, key, own=own, first_document=part.first_document)
-    return count_topics(tokens, topics, n_topics).astype(np.int64)

@@ -74,12 +74,10 @@ class Lists(NamedTuple):
     weights: NDArray[np.float32]
 
 
-def empty_lists(tokens: Tokens, n_topics: int, earlier: NDArray[np.int32] | None = None) -> Lists:
+def empty_lists(tokens: Tokens, n_topics: int) -> Lists:
     """Allocate memory for lists: 4 bytes a token, and 6 for each entry that a list may come to hold."""
     order = word_order(tokens)
     longest = np.minimum(np.diff(order.indptr), n_topics)
-    if earlier is not None:
-        longest = np.minimum(longest + np.count_nonzero(earlier, axis=1), n_topics)
     starts = np.zeros(tokens.n_words + 1, np.int64)
     np.cumsum(-(-longest // LANES), out=starts[1:])
     n_entries = max(int(starts[-1]), 1) * LANES
@@ -93,18 +91,12 @@ def empty_lists(tokens: Tokens, n_topics: int, earlier: NDArray[np.int32] | None
 
 
 @kernel()
-def _fill(lists: Any, topics: Any, earlier: Any, first: int, last: int, totals: Any) -> None:
+def _fill(lists: Any, topics: Any, first: int, last: int, totals: Any) -> None:
     """Fill the lists of words ``first`` to ``last``, and add to the totals of topics."""
     (indptr, places), starts, sizes, listed, weights = lists
     counts = np.zeros(len(totals), np.int32)
     for w in range(first, last):
         begin = end = starts[w] * LANES
-        if len(earlier):
-            for k in range(len(totals)):
-                if earlier[w, k]:
-                    counts[k] = earlier[w, k]
-                    listed[end] = k
-                    end += 1
         for j in range(indptr[w], indptr[w + 1]):
             k = topics[places[j]]
             if counts[k] == 0:
@@ -123,19 +115,12 @@ def _fill(lists: Any, topics: Any, earlier: Any, first: int, last: int, totals: 
         sizes[w] = (end - begin) // LANES
 
 
-def fill(
-    lists: Lists,
-    topics: NDArray[np.uint16],
-    n_topics: int,
-    earlier: NDArray[np.int32] | None = None,
-    n_threads: int = 1,
-) -> NDArray[np.int64]:
-    """Fill ``lists`` from tokens' topics; return how many tokens each topic has, earlier ones among them."""
-    before = _NO_COUNTS if earlier is None else earlier
+def fill(lists: Lists, topics: NDArray[np.uint16], n_topics: int, n_threads: int = 1) -> NDArray[np.int64]:
+    """Fill ``lists`` from tokens' topics; return how many tokens each topic has."""
 
     def work(piece: tuple[int, int]) -> NDArray[np.int64]:
         totals = np.zeros(n_topics, np.int64)
-        _fill(lists, topics, before, *piece, totals)
+        _fill(lists, topics, *piece, totals)
         return totals
 
     return np.stack(share_out(work, pieces(lists.order.indptr, n_threads), n_threads)).sum(axis=0)
@@ -355,14 +340,13 @@ def step(
     topic_word_prior: float,
     *,
     lists: Lists,
-    earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> State:
     """Do one sweep; ``lists``: :func:`empty_lists` of these documents, filled anew."""
     n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
     beta, n_words = topic_word_prior, tokens.n_words
     for part in pairwise(balanced_cuts(tokens.indptr, n_parts(tokens.n_documents, n_topics)).tolist()):
-        totals = fill(lists, topics, n_topics, earlier, n_threads)
+        totals = fill(lists, topics, n_topics, n_threads)
         known = laws(totals, doc_topic_prior, beta, n_words)
         draws = Draws(tokens, topics, lists, np.float32(beta), known, n_topics, key)
 

@@ -12,9 +12,8 @@ in the last of which a token is left out of its document, :math:`\max(\hat n_{dk
 .. math:: c \leftarrow (1 - \rho_t)\, c + \rho_t \frac{N}{N_B} \sum_{d \in B} n_{dw}\, p_{dwk}, \qquad
           \rho_t = \tfrac12 \Big(\frac{\tau + 1}{\tau + 1 + t}\Big)^{3/4}.
 
-The factor :math:`1 - \rho` is kept apart in one number, so that a batch changes the rows of its own words only. Counts
-of earlier documents are added to :math:`c` wherever it is read, and stay as they are. Passes go over all documents,
-each in an order of its own; in the last one each token's topic is drawn from its :math:`p`.
+The factor :math:`1 - \rho` is kept apart in one number, so that a batch changes the rows of its own words only. Passes
+go over all documents, each in an order of its own; in the last one each token's topic is drawn from its :math:`p`.
 
 **The first sweeps after it are hot**, so that a chain can leave the mode it was put to for a better one. In sweep t of
 the first n the prior of words is raised from :math:`\beta` to
@@ -51,14 +50,12 @@ from discreet.lda.emitted import FEW, aligned
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 from discreet.lda.gibbs.start_kernels import (
     WORKSPACE,
-    Earlier,
     Entries,
     Kept,
     Pass,
     add_rows,
     add_totals,
     infer_documents,
-    refresh_rows,
     set_laws,
     take_batches,
 )
@@ -96,7 +93,7 @@ class Start(NamedTuple):
     #: (n_words, width) float32: counts of words in topics, divided by ``factor``.
     table: NDArray[np.float32]
     factor: float
-    #: (width,) float64: tokens of topics, earlier ones left out.
+    #: (width,) float64: tokens of topics.
     totals: NDArray[np.float64]
     #: What is known of documents.
     kept: Kept
@@ -161,12 +158,9 @@ def seeded_table(tokens: Tokens, n_topics: int, seed: int) -> NDArray[np.float32
     return table
 
 
-def init(tokens: Tokens, n_topics: int, seed: int, *, seeded: bool = True) -> Start:
-    """Begin with seeded topics, or with no tokens in any topic."""
-    if seeded:
-        table = seeded_table(tokens, n_topics, seed)
-    else:
-        table = aligned((tokens.n_words, padded(n_topics)), np.float32)
+def init(tokens: Tokens, n_topics: int, seed: int) -> Start:
+    """Begin with seeded topics."""
+    table = seeded_table(tokens, n_topics, seed)
     room = np.minimum(n_topics, 2 * np.diff(tokens.indptr))
     starts = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     topics, values = np.zeros(starts[-1], np.uint16), np.zeros(starts[-1], np.float32)
@@ -185,9 +179,6 @@ def step(state: Start, given: Pass, word_cuts: NDArray[np.int64]) -> Start:
         return state._replace(factor=factor, totals=totals, n_done=n_done)
     factor, words = state.factor, list(pairwise(word_cuts.tolist()))
     for b in range(len(given.cuts)):
-        if len(given.earlier.counts):
-            refreshed = np.float32(1 / factor)
-            share_out(lambda part, b=b, up=refreshed: refresh_rows(given, b, up, *part), words, n_threads)
         shift = set_laws(given, factor, totals, scale)
 
         def infer(piece: int, b: int = b, shift: np.float32 = shift) -> None:
@@ -221,7 +212,6 @@ def starting_topics(
     topic_word_prior: float,
     seed: int,
     *,
-    earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
     schedule: Schedule | None = None,
 ) -> NDArray[np.uint16]:
@@ -235,11 +225,7 @@ def starting_topics(
         n_threads = 1
     entries, lengths = read_entries(tokens), np.diff(tokens.indptr)
     rows = -(-np.diff(entries.indptr) // FEW) * FEW
-    state, width = init(tokens, n_topics, seed, seeded=earlier is None), padded(n_topics)
-    if earlier is None:
-        earlier = np.zeros((0, width), np.int32)
-    totals = earlier.sum(axis=0, dtype=np.float64)
-    before = Earlier(earlier, totals, aligned(earlier.shape, np.float32))
+    state, width = init(tokens, n_topics, seed), padded(n_topics)
     prior = aligned((width,), np.float32)
     prior[:n_topics] = doc_topic_prior
     by_word = np.concatenate([[0], np.cumsum(np.bincount(entries.words, minlength=tokens.n_words))])
@@ -263,7 +249,6 @@ def starting_topics(
             n_tokens,
             n_topics,
             state.table,
-            before,
             prior,
             float(topic_word_prior),
             schedule.n_plain if done else schedule.first_plain,

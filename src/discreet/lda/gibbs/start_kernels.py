@@ -26,7 +26,21 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from discreet._base.kernels import emitted, kernel
-from discreet.lda.emitted import F32, FEW, I64, Vectors, add_lanes, address_of, blocks_of, entry_at, rows_of
+from discreet.lda.emitted import (
+    F32,
+    FEW,
+    I32,
+    I64,
+    Vectors,
+    add_lanes,
+    add_to_sum,
+    address_of,
+    blocks_of,
+    entry_at,
+    load_document,
+    rows_of,
+    zero_sums,
+)
 from discreet.lda.gibbs.draw import LANES, draw, mix, stream_at
 
 #: Rows of the scratch space that inferring documents takes.
@@ -43,17 +57,6 @@ class Entries(NamedTuple):
     indptr: NDArray[np.int64]
     words: NDArray[np.int32]
     counts: NDArray[np.float32]
-
-
-class Earlier(NamedTuple):
-    """Counts of earlier documents."""
-
-    #: (n_words, width) int32; (0, width): none.
-    counts: NDArray[np.int32]
-    #: (width,) float64.
-    totals: NDArray[np.float64]
-    #: (n_words, width) float32, memory for the sum of both tables; (0, width): none.
-    both: NDArray[np.float32]
 
 
 class Kept(NamedTuple):
@@ -84,7 +87,6 @@ class Pass(NamedTuple):
     n_topics: int
     #: (n_words, width) float32: counts of words in topics, divided by the factor; zeros in the padding; aligned.
     table: NDArray[np.float32]
-    earlier: Earlier
     #: (width,) float32, zeros in the padding: alpha.
     prior: NDArray[np.float32]
     beta: float
@@ -107,29 +109,30 @@ class Pass(NamedTuple):
     sums: NDArray[np.float64]
 
 
-def _sums(builder: Any) -> list[Any]:
-    places = [cgutils.alloca_once(builder, _VECTORS.kind) for _ in range(FEW)]
-    for place in places:
-        builder.store(_VECTORS.zeros, place)
-    return places
-
-
-def _likelihoods(builder: Any, weights: Any, rows: list[Any], shifts: Any, n_blocks: Any) -> list[Any]:
-    """Sum weights times row over topics, for each row."""
-    sums = _sums(builder)
+def _likelihoods(builder: Any, weights: Any, rows: list[Any], shifts: Any, n_blocks: Any) -> Any:
+    """Sum weights times row over topics, for each row: a vector of as many numbers."""
+    sums = zero_sums(builder, _VECTORS, FEW)
     with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
         weight = _VECTORS.load(builder, weights, loop.index)
         for row, total in zip(rows, sums, strict=True):
             entry = builder.fadd(_VECTORS.load(builder, row, loop.index), shifts)
-            builder.store(builder.fadd(builder.load(total), builder.fmul(weight, entry)), total)
-    return [add_lanes(builder, builder.load(total)) for total in sums]
+            add_to_sum(builder, total, builder.fmul(weight, entry))
+    return add_lanes(builder, [builder.load(total) for total in sums])
 
 
-def _quotients(builder: Any, counts: Any, at: Any, divisors: list[Any]) -> list[Any]:
+def _spread(builder: Any, numbers: Any) -> list[Any]:
+    """Put each number of a vector into all lanes of one of its own."""
+    return [
+        _VECTORS.splat(builder, builder.extract_element(numbers, ir.Constant(I32, i))) for i in range(FEW)
+    ]
+
+
+def _quotients(builder: Any, counts: Any, at: Any, divisors: Any) -> list[Any]:
     """Divide each count, and put the quotient into all lanes."""
-    counts = builder.add(counts, builder.shl(at, ir.Constant(I64, 2)))
-    loaded = [builder.load(entry_at(builder, counts, i, F32)) for i in range(FEW)]
-    return [_VECTORS.splat(builder, builder.fdiv(c, d)) for c, d in zip(loaded, divisors, strict=True)]
+    place = entry_at(builder, builder.add(counts, builder.shl(at, ir.Constant(I64, 2))), 0, F32)
+    counted = builder.load(builder.bitcast(place, divisors.type.as_pointer()))
+    counted.align = 4
+    return _spread(builder, builder.fdiv(counted, divisors))
 
 
 @emitted
@@ -196,10 +199,9 @@ def leave_out(
         written = [address_of(context, builder, signature, args, 9, row=first)]
         for _ in range(FEW - 1):
             written.append(builder.add(written[-1], length))
-        one = ir.Constant(F32, 1.0)
         likelihoods = _likelihoods(builder, weights, rows, shifts, n_blocks)
-        spread = [_VECTORS.splat(builder, builder.fdiv(one, likelihood)) for likelihood in likelihoods]
-        sums = _sums(builder)
+        spread = _spread(builder, builder.fdiv(ir.Constant(likelihoods.type, [1.0] * FEW), likelihoods))
+        sums = zero_sums(builder, _VECTORS, FEW)
         with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
             weight, share, floor = (
                 _VECTORS.load(builder, address, loop.index) for address in (weights, own, least)
@@ -210,9 +212,9 @@ def leave_out(
                 rest = builder.select(builder.fcmp_ordered(">", rest, floor), rest, floor)
                 mass = builder.fmul(rest, entry)
                 _VECTORS.store(builder, mass, to, loop.index)
-                builder.store(builder.fadd(builder.load(total), mass), total)
-        sums = [add_lanes(builder, builder.load(total)) for total in sums]
-        quotients = _quotients(builder, counts, at, sums)
+                add_to_sum(builder, total, mass)
+        masses = add_lanes(builder, [builder.load(total) for total in sums])
+        quotients = _quotients(builder, counts, at, masses)
         with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
             added = _VECTORS.load(builder, gathered, loop.index)
             for quotient, to in zip(quotients, written, strict=True):
@@ -251,7 +253,7 @@ def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, work
     """
     indptr, order, cuts = given.entries.indptr, given.order, given.cuts[b]
     kept, n_topics = given.kept, given.n_topics
-    table = given.earlier.both if len(given.earlier.counts) > 0 else given.table
+    table = given.table
     width, base, alpha = table.shape[1], given.rows_before[cuts[0]], given.prior
     known, weights, own, least = workspace[0], workspace[1], workspace[2], workspace[3]
     gathered, ones, zeros, sums = workspace[4], workspace[5], workspace[6], workspace[7]
@@ -267,18 +269,13 @@ def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, work
         given.sums[piece, k] = 0.0
     for q in range(cuts[piece], cuts[piece + 1]):
         d = order[q]
-        start, n = indptr[d], indptr[d + 1] - indptr[d]
+        n = indptr[d + 1] - indptr[d]
         if n == 0:
             continue
-        n_padded = (n + FEW - 1) // FEW * FEW
+        n_padded = load_document(given.entries, d, words, padded)
         length = zero
         for i in range(n):
-            words[i] = given.entries.words[start + i]
-            padded[i] = given.entries.counts[start + i]
             length += padded[i]
-        for i in range(n, n_padded):
-            words[i] = words[n - 1]
-            padded[i] = zero
         for k in range(width):
             known[k] = length / np.float32(n_topics) if given.equal and k < n_topics else zero
         if not given.equal:
@@ -338,25 +335,12 @@ def add_rows(given: Any, b: int, factor: Any, first_word: int, last_word: int) -
             row += 1
 
 
-@kernel()
-def refresh_rows(given: Any, b: int, factor: Any, first_word: int, last_word: int) -> None:
-    """Write the table plus ``factor`` times earlier counts to the memory of both, in rows of a batch's words."""
-    indptr, words, cuts, table = given.entries.indptr, given.entries.words, given.cuts[b], given.table
-    counts, _, both = given.earlier
-    for q in range(cuts[0], cuts[-1]):
-        for i in range(indptr[given.order[q]], indptr[given.order[q] + 1]):
-            w = words[i]
-            if first_word <= w < last_word:
-                for k in range(table.shape[1]):
-                    both[w, k] = table[w, k] + np.float32(counts[w, k]) * factor
-
-
 @kernel(error_model="numpy")
 def set_laws(given: Any, factor: float, totals: Any, scale: Any) -> Any:
     """Set what topics' columns are multiplied by; return beta divided by the factor."""
     n_words = len(given.table)
     for k in range(given.n_topics):
-        scale[k] = n_words * factor / (totals[k] + given.earlier.totals[k] + n_words * given.beta)
+        scale[k] = n_words * factor / (totals[k] + n_words * given.beta)
     return np.float32(given.beta / factor)
 
 
@@ -378,13 +362,11 @@ def add_totals(given: Any, b: int, n_done: int, totals: Any) -> Any:
 def take_batches(given: Any, n_done: int, factor: float, totals: Any, scale: Any, workspace: Any) -> float:
     """Take in the batches of a pass, one after another; return the factor after them.
 
-    ``factor``: what the table is multiplied by; ``totals``: (width,) float64, tokens of topics, earlier ones left out,
-    is changed; ``scale`` and ``workspace`` as for :func:`infer_documents`.
+    ``factor``: what the table is multiplied by; ``totals``: (width,) float64, tokens of topics, is changed; ``scale``
+    and ``workspace`` as for :func:`infer_documents`.
     """
     n_words = len(given.table)
     for b in range(len(given.cuts)):
-        if len(given.earlier.counts) > 0:
-            refresh_rows(given, b, np.float32(1 / factor), 0, n_words)
         shift = set_laws(given, factor, totals, scale)
         for piece in range(len(given.sums)):
             infer_documents(given, b, piece, scale, shift, workspace)

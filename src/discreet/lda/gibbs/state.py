@@ -4,8 +4,7 @@ Counts live in a table of shape (n_words, width): a row is a word, and the topic
 vectors (``padded``). All of it is integers, so that sums do not depend on who adds them up.
 
 The functions of a chain have the same parameters: ``tokens``, the documents; ``doc_topic_prior``, alpha, (n_topics,);
-``topic_word_prior``, beta; ``seed``, 0 to 2**64 - 1; ``earlier``, counts of other documents, (n_words, width) int32,
-which stay as they are and count in every draw; ``order``, :func:`word_order` of the tokens, to be used again; and
+``topic_word_prior``, beta; ``seed``, 0 to 2**64 - 1; ``order``, :func:`word_order` of the tokens, to be used again; and
 ``n_threads``, on which nothing depends. States are left as they were.
 """
 
@@ -54,8 +53,7 @@ class State(NamedTuple):
 
     #: (n_tokens,) uint16: the topic of each token.
     topics: NDArray[np.uint16]
-    #: (n_words, width) int32: tokens of each word in each topic; documents of earlier batches may be among them. Or
-    #: (0, 0), where lists take its place.
+    #: (n_words, width) int32: tokens of each word in each topic. Or (0, 0), where lists take its place.
     word_topic: NDArray[np.int32]
     #: 0 to 2**64 - 1.
     seed: int
@@ -88,9 +86,9 @@ def padded(n_topics: int) -> int:
     return -(-n_topics // _LANES) * _LANES
 
 
-def random_topics(n_tokens: int, n_topics: int, seed: int, first: int = 0) -> NDArray[np.uint16]:
-    """Draw a topic for each token from number ``first`` on, uniformly; token i's depends on (seed, i) only."""
-    x = random_halves(n_tokens, sweep_key(seed, _BEFORE_THE_FIRST_SWEEP), first)
+def random_topics(n_tokens: int, n_topics: int, seed: int) -> NDArray[np.uint16]:
+    """Draw a topic for each token, uniformly; token i's depends on (seed, i) only."""
+    x = random_halves(n_tokens, sweep_key(seed, _BEFORE_THE_FIRST_SWEEP))
     x *= np.uint64(n_topics)
     return (x >> np.uint64(32)).astype(np.uint16)
 
@@ -99,15 +97,14 @@ def begin(
     tokens: Tokens,
     n_topics: int,
     seed: int,
-    word_topic: NDArray[np.int32] | None = None,
     n_threads: int = 1,
     *,
     topics: NDArray[np.uint16] | None = None,
 ) -> State:
-    """Start a chain from ``topics``, or random ones; ``word_topic``: counts of other documents, as ``earlier``."""
+    """Start a chain from ``topics``, or random ones."""
     if topics is None:
         topics = random_topics(len(tokens.words), n_topics, seed)
-    return State(topics, count_topics(tokens, topics, n_topics, n_threads, earlier=word_topic), seed, 0)
+    return State(topics, count_topics(tokens, topics, n_topics, n_threads), seed, 0)
 
 
 @kernel()
@@ -140,17 +137,13 @@ def count_topics(
     n_threads: int = 1,
     *,
     order: WordOrder | None = None,
-    earlier: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
     """Count each word in each topic: (n_words, width), int32.
 
     Word by word, so that a row of the table stays in the nearest cache; in the order of documents each token would
-    wait for a row of its own. ``order`` is ``word_order(tokens)``, to be used again; ``earlier`` counts of other
-    documents, to be added.
+    wait for a row of its own. ``order`` is ``word_order(tokens)``, to be used again.
     """
     counts = aligned((tokens.n_words, padded(n_topics)), np.int32)
-    if earlier is not None:
-        counts[:] = earlier
     order = order or word_order(tokens)
 
     def work(piece: tuple[int, int]) -> None:
