@@ -260,7 +260,7 @@ class Moments:
     def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> Moments:
         """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
         try:
-            with np.load(path, allow_pickle=False) as fields:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as fields:
                 return _made(fields, cls, max_bytes)
         except FileNotFoundError:
             raise CorpusError(f"there are no moments at {path}.") from None
