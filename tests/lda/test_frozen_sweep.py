@@ -48,7 +48,7 @@ def run(documents, table, n_topics, topics, key=7, kernel=draw_documents, blocks
     prior[:n_topics] = ALPHA
     own = np.empty((0, width), np.float32) if own is None else own
     tokens, topics = make_tokens(documents, len(table)), np.array(topics, np.uint16)
-    given = Draws(tokens, topics, table, prior, own, n_topics, np.uint64(key), 0)
+    given = Draws(tokens, topics, table, prior, own, n_topics, np.uint64(key))
     blocks = (0,) * (width // 16) if blocks is None else blocks
     kernel(given, 0, len(documents), aligned((4, width), np.float32), blocks)
     return topics
