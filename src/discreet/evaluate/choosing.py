@@ -28,13 +28,17 @@ from numpy.typing import NDArray
 
 from discreet._base.display import frame
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import check, whole
+from discreet._base.validate import Rule, check, whole
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate.held_out import completion_perplexity, unigram
 from discreet.evaluate.topics import coherence_npmi, diversity
 
 Floats = NDArray[np.float64]
+_CANDIDATES = Rule(
+    "numbers of topics, each at least 1, such as [10, 20, 50]",
+    lambda listed: bool(listed) and all(map(whole().holds, listed)),
+)
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,9 @@ def choose_n_topics(
         There are no candidates, one is not a number of topics, or there are fewer documents than folds.
     """
     documents = check_counts(counts)
-    numbers = _check_candidates(candidates)
-    check(n_folds=(n_folds, whole(2)))
+    listed = list(candidates)
+    check(candidates=(listed, _CANDIDATES), n_folds=(n_folds, whole(2)))
+    numbers = tuple(sorted({int(n) for n in listed}))
     if documents.shape[0] < 2 * n_folds:
         raise CorpusError(
             f"{documents.shape[0]} documents are too few for {n_folds} folds; give at least {2 * n_folds}."
@@ -182,12 +187,3 @@ def _topics(fitted: Any) -> Any:
         "make_model must return an estimator that has topic_word_ or release_ once it is fitted, such as GibbsLDA "
         f"or PrivateLDA; got {type(fitted).__name__}."
     )
-
-
-def _check_candidates(candidates: Sequence[int]) -> tuple[int, ...]:
-    listed = list(candidates)
-    if not listed or not all(map(whole().holds, listed)):
-        raise ParameterError(
-            "candidates must be numbers of topics, each at least 1, such as [10, 20, 50], but they are not."
-        )
-    return tuple(sorted({int(n) for n in listed}))

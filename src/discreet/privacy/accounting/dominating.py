@@ -109,22 +109,23 @@ def charge(parts: Iterable[Event], failure: Fraction, *, neighboring: str = "add
 
 @lru_cache(maxsize=512)
 def _charge(totals: Totals, failure: Fraction) -> Charge:
-    exact = Charge(_exact_precision(totals), totals.failure)
-    if not totals.private or failure <= 0 or totals.all_gaussian:
+    if not totals.private:
+        return Charge(None, totals.failure)
+    precision = _exact_precision(totals)
+    exact = Charge(precision, totals.failure)
+    if failure <= 0 or totals.all_gaussian:
         return exact
     rest = totals._replace(failure=Fraction(0))
     most = math.nextafter(float(failure), 0.0)
     found = [(_smallest_mu(rest, most * part), most * part) for part in _PARTS]
     # A smaller failure probability, where it costs next to nothing in noise.
     mu, spent = next(pair for pair in found if pair[0] <= _WORTH * found[-1][0])
-    if math.isinf(mu) or (exact.precision is not None and exact.precision <= Fraction(mu) ** 2):
+    if math.isinf(mu) or precision <= Fraction(mu) ** 2:
         return exact
     return Charge(Fraction(mu) ** 2, totals.failure + Fraction(spent))
 
 
-def _exact_precision(totals: Totals) -> Fraction | None:
-    if not totals.private:
-        return None
+def _exact_precision(totals: Totals) -> Fraction:
     total = totals.all_precision
     for leaf, count in totals.pure:
         epsilon = pure_epsilon(leaf) / (2 if hasattr(leaf, "log_ratio") else 1)

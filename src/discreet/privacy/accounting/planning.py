@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
@@ -43,10 +43,8 @@ from discreet.privacy.accounting.curves import (
 from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.pld import GRID_ERROR
 from discreet.privacy.accounting.totals import cost_of
+from discreet.privacy.ledger.reservation import Entry
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit, check_unit_name, plural
-
-if TYPE_CHECKING:
-    from discreet.privacy.ledger.reservation import Entry
 
 _FARTHEST = 12.0
 _MOST_CALLS = 60

@@ -299,27 +299,27 @@ class Spy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        value = getattr(self._data, name)
+        value = getattr(self._data, name)  # to ask for what is not there reads nothing
         if name not in self._FREE:
-            self.seen.append(self._note())
+            self._read()
         return value
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def _read(self) -> Any:
         self.seen.append(self._note())
-        dense = self._data.toarray() if sp.issparse(self._data) else self._data
-        return np.array(dense, dtype=dtype)
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        data = self._read()
+        return np.array(data.toarray() if sp.issparse(data) else data, dtype=dtype)
 
     def __iter__(self) -> Iterator[Any]:
-        self.seen.append(self._note())
-        return iter(self._data)
+        return iter(self._read())
 
     def __getitem__(self, key: Any) -> Any:
-        self.seen.append(self._note())
-        return self._data[key]
+        return self._read()[key]
 
     def __len__(self) -> int:
-        self.seen.append(self._note())
-        return self._data.shape[0] if hasattr(self._data, "shape") else len(self._data)
+        return _n_rows(self._read())
 
 
 @contextmanager

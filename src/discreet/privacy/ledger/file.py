@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from discreet._base.files import has_handle_locks, lock_beside, lock_handle, read_json, write_file
 from discreet.errors import PrivacyError
@@ -290,19 +290,6 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 _homes: dict[str, "Storage"] = {}  # of ledger files: opened or booked on last in this process
-
-
-class NeverCopied:
-    """What stays one object whoever copies it: a copy of a ledger would be a second budget for the same text."""
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any], /) -> Self:
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        return self
 
 
 class Storage:

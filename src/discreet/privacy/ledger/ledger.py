@@ -26,7 +26,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from discreet._base.display import facts_html, frame, table_html
 from discreet._base.validate import check, number, optional
@@ -36,7 +36,7 @@ from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.file import NeverCopied, Storage, check_original
+from discreet.privacy.ledger.file import Storage, check_original
 from discreet.privacy.ledger.filter import Budget, Standing, check_division, dearest
 from discreet.privacy.ledger.refusal import EventsAt, refusal
 from discreet.privacy.ledger.reservation import Entry, Reservation, begins_with, check_purpose
@@ -53,7 +53,7 @@ from discreet.privacy.units import (
 DEFAULT_DELTA = 1e-6
 
 
-class Ledger(NeverCopied):
+class Ledger:
     """A privacy budget for one corpus, and the list of what was booked on it.
 
     Parameters
@@ -540,6 +540,17 @@ class Ledger(NeverCopied):
         ledger = cls(**fields.budget._asdict())
         ledger._storage.entries = fields.entries
         return ledger
+
+    # ---- one object whoever copies it: a copy would be a second budget for the same text
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any], /) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
         if self.path is not None:
