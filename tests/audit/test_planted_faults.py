@@ -31,7 +31,7 @@ EPSILON = 2.0
 MU, NOISE = gdp_mu(EPSILON, DELTA), noise_multiplier_for(EPSILON, DELTA)
 SURE = 1e3
 HONEST = SharedGaussian.release
-STARTING_TOPICS = full_batch.starting_topics
+STARTING_TOPICS = full_batch.start.starting_topics
 
 
 def neighbours(n=50):
@@ -80,7 +80,7 @@ def score(monkeypatch, sides, which, seed, release):
         exact[1 - which].append(total / 2**BITS)
         return noisy[len(exact[1 - which]) - 1]
 
-    monkeypatch.setattr(full_batch, "starting_topics", remembered)
+    monkeypatch.setattr(full_batch.start, "starting_topics", remembered)
     monkeypatch.setattr(SharedGaussian, "release", record)
     fit(sides[which], seed)
     monkeypatch.setattr(SharedGaussian, "release", replay)

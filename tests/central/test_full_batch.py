@@ -101,7 +101,7 @@ def test_sums_are_the_naive_twins_from_released_numbers(owned):
     vectors = (naive.cooccurrence_vector(u, chosen, weights) for u in units)
     np.testing.assert_allclose(total, naive.add_up(vectors, total.shape), atol=300)
     matrix = full_batch.square(noisy.values, len(chosen))
-    topics = full_batch.starting_topics(matrix, noisy.noise, unigram, chosen, weights, K)
+    topics = full_batch.start.starting_topics(matrix, noisy.noise, unigram, chosen, weights, K)
     omega = (unigram * 40) ** -0.25 / state.contribution.bound
     thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
     expected = np.zeros((40, K), np.int64)
@@ -151,7 +151,7 @@ def test_a_hopelessly_noisy_round_still_gives_topics():
 
 def test_post_processing_takes_no_private_argument():
     """Functions that read releases are not handed units; so they cannot look at one."""
-    for function in (read_unigram, full_batch.starting_topics):
+    for function in (read_unigram, full_batch.start.starting_topics):
         assert "units" not in inspect.signature(function).parameters
 
 

@@ -148,13 +148,13 @@ def test_with_word_vectors_that_are_believed(monkeypatch):
     first, how, others = known_words()
     monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
     believed = []
-    honest = full_batch.look
+    honest = full_batch.start.look
 
     def noted(*released):
         believed.append(honest(*released).believed)
         return honest(*released)
 
-    monkeypatch.setattr(full_batch, "look", noted)
+    monkeypatch.setattr(full_batch.start, "look", noted)
     assert replayed(monkeypatch, how, others, first)
     assert believed == [True] * 3
 
