@@ -67,6 +67,10 @@ def test_the_card_says_that_the_topics_are_public_and_prevalence_takes_them(text
     topics = bring_topics(LISTS)
     assert topics.ledger.spent().epsilon == 0
     assert "Public topics that were brought" in topics.card()
+    assert (
+        "| words | those of public topics that were brought, as declared by whoever made this |"
+        in topics.card()
+    )
     corpus = Corpus.from_texts(texts, vocabulary=topics.vocabulary)
     ledger = Ledger(1.0)
     made = TopicPrevalence(topics, ["a"], epsilon=1.0, ledger=ledger).fit(corpus, by=["a"] * 300).release_
@@ -76,6 +80,19 @@ def test_the_card_says_that_the_topics_are_public_and_prevalence_takes_them(text
     fitted = PrivateLDA(2, epsilon=4.0, allow_unlearnable=True).fit(corpus, words_are_public=True).release_
     other = TopicPrevalence(fitted, ["a"], epsilon=1.0).fit(corpus, by=["a"] * 300).release_
     assert "| the topics | released at epsilon = 4" in other.card()
+
+
+def test_the_card_of_shares_without_groups_speaks_of_no_list_of_them(texts):
+    alone = share_topics(texts, LISTS, epsilon=1.0).card()
+    assert alone.startswith("# Shares of 4 topics\n")
+    assert "group" not in alone.partition("## What was booked")[0].replace("between groups", "")
+    assert "a public list" not in alone
+    assert (
+        "| the topics | public: brought, not made from these texts, as declared by whoever made this" in alone
+    )
+    wards = share_topics(texts, LISTS, by=["a", "b"] * 150, groups=["a", "b"], epsilon=1.0).card()
+    assert wards.startswith("# Shares of 4 topics in 2 groups\n")
+    assert "| groups | a public list" in wards
 
 
 def test_topics_of_public_text_are_an_array_and_words(texts):

@@ -93,3 +93,14 @@ def test_a_narrow_screen_says_that_more_charts_are_to_the_side(browser, tmp_path
         page.goto(path.as_uri())
         assert page.get_by_text("20 charts, side by side").is_visible() == seen
         page.close()
+
+
+def test_a_small_delta_stands_on_one_line_at_any_width(browser, tmp_path):
+    page = browser.new_page()
+    page.goto((pages(tmp_path) / "wards.html").as_uri())
+    deltas = page.locator(".unbroken", has_text="e-0")
+    assert deltas.count() >= 3
+    for width in range(320, 900, 7):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert deltas.evaluate_all("all => all.every(one => one.getClientRects().length === 1)"), width
+    page.close()

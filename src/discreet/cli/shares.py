@@ -169,8 +169,10 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
 
 def cost_of_topics(made: "PrevalenceRelease") -> str:
     """Say what the topics cost, and whether that is counted already."""
+    from discreet.release.details import topics_are_public
+
     settings = made.configuration
-    if settings.get("topics_are_public") is True:
+    if topics_are_public(made):
         return "The topics are public, as whoever brought them vouches, and cost nothing."
     promise = f"epsilon = {settings.get('topics_epsilon', math.nan):.4g}"
     if settings.get("topics_booked_here"):

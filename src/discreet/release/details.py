@@ -63,6 +63,11 @@ def details(release: "Promised") -> dict[str, str]:
     return {name: clean(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}
 
 
+def topics_are_public(release: "Promised") -> bool:
+    """Tell whether the topics, of a release or of shares, were brought and not made from private texts."""
+    return release.configuration.get("topics_are_public") is True
+
+
 def topic_names(release: "Release") -> tuple[str | None, ...]:
     """Return the name that a person gave each topic, or None."""
     return named_topics(release.configuration, len(release.topic_word))
@@ -83,7 +88,7 @@ def review(release: "Promised") -> str | None:
     }
     names: tuple[str | None, ...] | None = getattr(release, "topic_names", None)
     # Shares have no names, but hold the number of those that were given.
-    if names is not None and release.configuration.get("topics_are_public") is not True:
+    if names is not None and not topics_are_public(release):
         told["topics_named"] = _named(names)
     counted = [(told.get(name), words) for name, words in _DONE.items()]
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
@@ -98,8 +103,8 @@ def review(release: "Promised") -> str | None:
 def reviewed_settings(topics: "Release") -> dict[str, "Scalar"]:
     """Return what shares of reviewed topics say of this review, as settings."""
     told = {name: value for name, value in topics.configuration.items() if name.startswith(REVIEW)}
-    public = topics.configuration.get("topics_are_public") is True  # these have names from the first
-    named = 0 if public else _named(topic_names(topics))
+    # Public topics have names from the first.
+    named = 0 if topics_are_public(topics) else _named(topic_names(topics))
     return {**told, f"{REVIEW}topics_named": named} if named else told
 
 

@@ -55,6 +55,7 @@ from discreet.release.details import (
     checked_text,
     named_topics,
     reviewed_settings,
+    topics_are_public,
 )
 from discreet.release.files import from_line, to_line
 from discreet.release.numbers import mark_of
@@ -413,7 +414,7 @@ _NO_MARK = "topics edited in review"
 
 def public_words(topics: "Release") -> tuple[tuple[str, ...], ...]:
     """Return the words of topics that were brought, the most probable first; of others none, for they have a review."""
-    if topics.configuration.get("topics_are_public") is not True:
+    if not topics_are_public(topics):
         return ()
     told = zip(topics.topic_word.tolist(), topics.top_words(_MOST_PUBLIC_WORDS), strict=True)
     return tuple(tuple(words[: sum(p > min(row) for p in row) or None]) for row, words in told)

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet._base.validate import is_number
 from discreet.privacy.units import plural
-from discreet.release.details import DETAILS, is_detail
+from discreet.release.details import DETAILS, is_detail, topics_are_public
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.prevalence import PrevalenceRelease
@@ -188,7 +188,7 @@ may tell of texts that they were trained on. {f"{alone} " if alone else ""}`disc
 def prevalence_card(release: PrevalenceRelease) -> str:
     """Return the card of shares of topics in groups. The same release gives the same text."""
     units = plural(release.promise.called)
-    groups, topics = wording.many(len(release.groups), "group"), wording.many(len(release.topics), "topic")
+    groups, topics = _groups(release), wording.many(len(release.topics), "topic")
     sizes = [
         (plain(wording.shown(group)), f"{max(size, 0.0):,.0f}{'' if sure else ' (may be empty)'}")
         for group, size, sure in zip(
@@ -196,25 +196,26 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         )
     ]
     weight, counted = wording.weighed(release)
-    sizes_table = table(("group", weight), sizes)
+    sizes_table = table(("group" if groups else "", weight), sizes)
     facts = [
         *_promised(release),
         ("noise in each sum", _noise(release)),
-        ("groups", _groups(release)),
+        *([("groups", groups)] if groups else []),
         ("the topics", _topics(release)),
         ("review of their words", plain(release.review or wording.TOPICS_NOT_REVIEWED)),
         *about(release),
     ]
     title = release.details.get("title")
-    what = f"Shares of {topics} in {groups}"
+    where = f" in {wording.many(len(release.groups), 'group')}" if groups else ""
+    what = f"Shares of {topics}{where}"
     heading = what if title is None else f"{plain(title)}\n\n{what}"
     words = [f": {plain(', '.join(map(wording.shown, one)))}" for one in release.topic_words]
     words = words or [""] * len(release.topics)
     named = enumerate(zip(release.topics, words, strict=True), 1)
     called = [f"{number}. {plain(wording.shown(name))}{own}" for number, (name, own) in named]
     this = f"""
-{_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
-group; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
+{_before(release)} Each document added its shares of them to {"the row of its group" if groups else "one row"}, and a
+count; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
 Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
 
 Each 95 % interval of a raw or projected share holds the exact share with that probability, whatever the others do; it
@@ -229,7 +230,7 @@ release.to_html("page.html")
 ```"""
     sections = {
         "What this is": this,
-        "Groups": f"{counted}\n\n{sizes_table}" if counted else sizes_table,
+        "Groups" if groups else "Size": f"{counted}\n\n{sizes_table}" if counted else sizes_table,
         "Topics": "\n".join(called),
         "What was booked": booked(release),
         "Settings": settings(release),
@@ -318,12 +319,15 @@ def _weight(release: PrevalenceRelease) -> str:
 
 
 def _groups(release: PrevalenceRelease) -> str:
+    """Say where the groups come from; "" where all texts are in one, as those of a user without groups are."""
     public = release.configuration
     if public.get("group_selection") == "private":
         return "names chosen privately; the choice is booked"
     if "freq" in public:
         first, last = plain(wording.shown(release.groups[0])), plain(wording.shown(release.groups[-1]))
         return f"periods of a public range, {first} to {last}, as declared by whoever made this"
+    if len(release.groups) == 1:
+        return ""
     return "a public list, not made from these texts, as declared by whoever made this"
 
 
@@ -333,7 +337,7 @@ def _booked_here(release: PrevalenceRelease) -> bool:
 
 def _found(release: Release) -> str:
     """Say where the topics come from."""
-    if release.configuration.get("topics_are_public") is True:
+    if topics_are_public(release):
         return "Public topics that were brought: of lists of words, public text or public vectors, not of private texts"
     return "Topics found in a collection of private texts by latent Dirichlet allocation"
 
@@ -342,14 +346,14 @@ def _before(release: PrevalenceRelease) -> str:
     """Say what was there before the shares were counted."""
     if _booked_here(release):
         return "The topics were released before, on the same ledger: what they cost is in the promise above."
-    if release.configuration.get("topics_are_public") is True:
+    if topics_are_public(release):
         return "The topics are public: they were brought, and nothing of these texts is in them."
     return "The topics were released before."
 
 
 def _topics(release: PrevalenceRelease) -> str:
     epsilon = release.configuration.get("topics_epsilon")
-    if release.configuration.get("topics_are_public") is True:
+    if topics_are_public(release):
         return (
             "public: brought, not made from these texts, as declared by whoever made this; they cost nothing"
         )

@@ -29,6 +29,7 @@ Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", IL
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from discreet._base.display import document, facts_html, table_html
@@ -69,12 +70,19 @@ def template(name: str) -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["unbroken"] = _unbroken
     return environment.from_string(part(name))
+
+
+def _unbroken(text: str) -> Markup:
+    """Keep each number such as 1e-06 on one line: browsers break it behind the sign."""
+    return Markup(_EXPONENT.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))
 
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_EXPONENT = re.compile(r"\b[\d.]+e-\d+")
 #: Words listed for each topic.
 LISTED = 100
 _LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)

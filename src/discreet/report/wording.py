@@ -38,7 +38,7 @@ from discreet.central.forecast import share_of_text
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import attack_risk_of, found_at_most
 from discreet.privacy.units import large_delta, plural, round_up
-from discreet.release.details import DETAILS, details
+from discreet.release.details import DETAILS, details, topics_are_public
 from discreet.release.files import clean
 from discreet.release.numbers import FitRelease, NumbersRelease, Promised
 from discreet.release.prevalence import PrevalenceRelease
@@ -177,6 +177,8 @@ def text_covered(release: Release) -> str | None:
 def words_origin(release: Release, escape: Callable[[str], str] = clean) -> str:
     """Say where the words come from, and who says so; what they say is escaped."""
     kind = release.configuration.get("words")
+    if topics_are_public(release):
+        return "those of public topics that were brought, as declared by whoever made this"
     booked = any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries)
     if booked and kind in ("chosen", None):
         return "chosen privately; the choice is booked"
