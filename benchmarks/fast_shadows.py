@@ -46,8 +46,8 @@ def draw(n, n_shadows, n_targets):
 def attack(targets, shadows, members, inside, spread="own"):
     """Return what is found of all targets together, and of each alone: area, and rates at 1 and .1 %."""
     scores = likelihood_ratio_scores(targets, shadows, inside, spread=spread)
-    reports = [AuditReport(scores, members, "pooled", coins="half")]
-    reports += [AuditReport(s, m, "one", coins="half") for s, m in zip(scores, members, strict=True)]
+    reports = [AuditReport(scores, members, "pooled")]
+    reports += [AuditReport(s, m, "one") for s, m in zip(scores, members, strict=True)]
     found = np.array([(report.auc, report.tpr_at(0.01), report.tpr_at(0.001)) for report in reports])
     return found[0], found[1:]
 

@@ -107,9 +107,9 @@ def statistics(name, counts, train, n_shadows, n_targets, seed=0, n_jobs=2):
     return shadows, inside, targets, members, target_seeds, time.process_time() - started
 
 
-def attack(shadows, inside, targets, members, *, online=True, coins="half"):
+def attack(shadows, inside, targets, members, *, online=True):
     scores = likelihood_ratio_scores(targets, shadows, inside, online=online)
-    return AuditReport(scores, members, "LiRA", coins=coins)
+    return AuditReport(scores, members, "LiRA")
 
 
 class Table:

@@ -86,10 +86,10 @@ def run(scale):
         for spread, rule in missing.items():
             for attack, online in (("online", True), ("offline", False)):
                 scores = rule(targets, shadows, inside, online=online)
-                report = AuditReport(scores, members, attack, coins="half")
+                report = AuditReport(scores, members, attack)
                 # A threshold for each target, instead of one for all ten.
                 each = [
-                    AuditReport(score[None], member[None], attack, coins="half").tpr_at(common.FPR)
+                    AuditReport(score[None], member[None], attack).tpr_at(common.FPR)
                     for score, member in zip(scores, members, strict=True)
                 ]
                 table.add(

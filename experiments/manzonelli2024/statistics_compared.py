@@ -62,7 +62,7 @@ def main():
             if table.has(statistic=kind, attack=name):
                 continue
             scores = likelihood_ratio_scores(targets, shadows, inside, online=online)
-            report = AuditReport(scores, members, "LiRA", coins="half")
+            report = AuditReport(scores, members, "LiRA")
             rates = {"tpr": report.tpr_at(common.FPR), "tpr_1pct": report.tpr_at(0.01), "auc": report.auc}
             table.add(
                 statistic=kind, attack=name, **rates, **normal, n_shadows=N_SHADOWS, n_targets=N_TARGETS

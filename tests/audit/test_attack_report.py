@@ -17,10 +17,6 @@ def drawn(shift=1.0, shape=(3, 400), seed=0, **more):
     return AuditReport(rng.normal(size=shape) + shift * members, members, **more)
 
 
-def halves(rng, n_targets, n):
-    return np.argsort(rng.random((n_targets, n)), axis=1) < n // 2
-
-
 def test_curve_and_area_are_the_slow_ones():
     rng = np.random.default_rng(1)
     members = rng.random(60) < 0.4
@@ -62,43 +58,21 @@ def test_ceiling():
     assert drawn(epsilon=1e6).ceiling(0.001) == 1.0
 
 
-@pytest.mark.parametrize("coins", ["independent", "half"])
 @pytest.mark.integration
-def test_bound_holds_on_randomised_response_and_catches_more(coins):
+def test_bound_holds_on_randomised_response_and_catches_more():
     rng = np.random.default_rng(3)
     keep = math.e / (1 + math.e)  # epsilon 1 for turning one bit
     above, found = [], []
     for _ in range(150):
-        members = rng.random((2, 600)) < 0.5 if coins == "independent" else halves(rng, 2, 600)
+        members = rng.random((2, 600)) < 0.5
         heard = np.where(rng.random(members.shape) < keep, members, ~members)
         bound = AuditReport(
-            heard + 0.01 * rng.random(members.shape), members, coins=coins
+            heard + 0.01 * rng.random(members.shape), members, coins="independent"
         ).epsilon_lower_bound()
         above.append(bound > 1.0)
         found.append(bound)
     assert np.mean(above) <= 0.05
-    assert np.mean(found) > (0.5 if coins == "independent" else 0.3)
-
-
-def test_shared_halves_count_one_target():
-    rng = np.random.default_rng(4)
-    members = halves(rng, 8, 200)
-    scores = members + 0.1 * rng.normal(size=members.shape)
-    bounds = {
-        c: AuditReport(scores, members, coins=c).epsilon_lower_bound() for c in ("half", "shared halves")
-    }
-    first = AuditReport(scores[0], members[0], coins="half").epsilon_lower_bound()
-    assert bounds["shared halves"] == first < bounds["half"]
-
-
-def test_a_bit_between_two_documents_proves_half():
-    """Of two documents one is in, and epsilon 1 tells which: removing one and adding the other took half each."""
-    rng = np.random.default_rng(6)
-    members = halves(rng, 2000, 2)
-    first = np.where(rng.random(2000) < math.e / (1 + math.e), members[:, 0], ~members[:, 0])
-    scores = np.column_stack([first, 1 - first.astype(float)])
-    assert 0.3 < AuditReport(scores, members, coins="half").epsilon_lower_bound() < 0.5
-    assert AuditReport(scores, members, coins="independent").epsilon_lower_bound() > 0.8
+    assert np.mean(found) > 0.5
 
 
 def test_indifference_proves_nothing():

@@ -33,11 +33,6 @@ def test_delta_and_silence_cost():
     assert one_run_bound(90, 100, 0.95, 0.0, 1000) == plain
 
 
-def test_replacing_is_two_steps():
-    assert one_run_bound(90, 100, replaced=True) == pytest.approx(one_run_bound(90, 100) / 2)
-    assert one_run_bound(90, 100, 0.95, 1e-4, replaced=True) < one_run_bound(90, 100, 0.95, 1e-4) / 2
-
-
 def test_guessing_proves_nothing():
     assert one_run_bound(50, 100) == 0.0
     assert one_run_bound(0, 0) == 0.0

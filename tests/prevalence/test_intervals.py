@@ -12,7 +12,7 @@ from tests.marks import quick
 
 from discreet import PrivateLDA, TopicPrevalence
 from discreet.release.prevalence.changes import against_rest, compare, differences, growth, moving, trend
-from discreet.release.prevalence.shares import Sums, corrected, drawn, projected, raw, shrunk
+from discreet.release.prevalence.shares import Sums, drawn, projected, raw, shrunk
 
 WEIGHT, RUNS = 0.5, 1000
 EPSILON = {0.1: 0.028, 0.25: 0.065, 1: 0.237}
@@ -103,17 +103,6 @@ def test_intervals_beyond_what_can_be_are_cut_in_their_order():
     found = compare(sums, 0, 1)
     assert (found.low <= found.high).all()
     assert (np.abs([found.low, found.high]) <= 1).all()
-
-
-def test_intervals_of_corrected_shares_hold_what_the_correction_makes_of_exact_sums():
-    shares, sizes, mu, rng = situation("two groups, much noise")
-    undo = np.linalg.inv(0.7 * np.eye(5) + 0.3 * rng.dirichlet(np.ones(5), 5))
-    true, inside = shares @ undo, []
-    for _ in range(runs_for(shares.size)):
-        found = corrected(released(shares * sizes[:, None], sizes, mu, rng), undo)
-        inside.append((found.low <= true) & (true <= found.high))
-    reachable = (true >= 0) & (true <= 1)  # what is cut to [0, 1] cannot hold others
-    check(np.array(inside)[:, reachable])
 
 
 @pytest.mark.parametrize("planted", [0.9, 1.1])

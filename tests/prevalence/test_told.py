@@ -15,7 +15,7 @@ import pytest
 from tests.prevalence.test_estimator import WARDS, X, trained
 from tests.prevalence.test_page import release
 
-from discreet import Ledger, ParameterError, PrivateFit, PrivateLDA, TopicPrevalence
+from discreet import Ledger, PrivateFit, PrivateLDA, TopicPrevalence
 from discreet.central.prevalence.estimator import booked_here
 from discreet.errors import LargeDeltaWarning
 from discreet.privacy.accounting import events
@@ -76,17 +76,6 @@ def test_a_delta_that_promises_hardly_anything_is_said():
         made = PrivateFit(trained(), epsilon=1.0, delta=1e-5).fit(small).release_
         PrivateFit(trained(), epsilon=math.inf, delta=0.05).fit(small)
     assert "too large" not in made.card()
-
-
-def test_shares_are_corrected_by_their_own_topics_only():
-    by = [WARDS[row % 2] for row in range(len(X))]
-    shares = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0).fit(X, by=by).release_
-    assert shares.corrected(trained(), 20).share.shape == (3, 3)
-    other = PrivateLDA(3, epsilon=8.0, random_state=1).fit(X[::-1]).release_
-    with pytest.raises(ParameterError, match="shares of other topics than"):
-        shares.corrected(other, 20)
-    with pytest.raises(ParameterError, match="shares of 3 topics, but the release has 2"):
-        shares.corrected(trained().merge_topics([0, 1]), 20)
 
 
 @cache

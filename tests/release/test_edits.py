@@ -8,7 +8,7 @@ from discreet import Corpus, Ledger
 from discreet.errors import ReleaseError
 from discreet.release import Release
 from discreet.release.edits import apply, details_that_hold, parse, word_in_line
-from discreet.report.export import write_csv, write_ldavis
+from discreet.report.export import write_csv
 
 
 def naive_without(made, gone):
@@ -47,9 +47,8 @@ def test_what_was_removed_stands_nowhere(tmp_path):
     left.save(tmp_path / "model")
     left.to_html(tmp_path / "report.html")
     write_csv(left, tmp_path / "words.csv")
-    write_ldavis(left, tmp_path / "ldavis.json")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 6
+    assert len(files) == 5
     assert all(b"okafor" not in path.read_bytes() for path in files)
     assert Release.load(tmp_path / "model") == left
     assert "reviewed by Jane Roe on 2026" in (tmp_path / "model/README.md").read_text()

@@ -12,7 +12,7 @@ from discreet.cli.app import run
 from discreet.errors import PrivacyError
 from discreet.release import FitRelease, PrevalenceRelease, Release
 from discreet.report.comparison import compare
-from discreet.report.export import ldavis, write_csv
+from discreet.report.export import write_csv
 
 WORDS = [f"w{number}" for number in range(20)]
 RNG = np.random.default_rng(0)
@@ -100,7 +100,6 @@ def test_the_release_itself_says_so_in_tables_files_and_pages(exact, tmp_path):
     assert exact.determinism == UNFIT
     assert not exact.may_leave
     assert set(exact.to_frame()["label"]) == {UNFIT}
-    assert ldavis(exact)["label"] == UNFIT
     write_csv(exact, tmp_path / "words.csv")
     assert UNFIT in (tmp_path / "words.csv").read_text()
     assert "Without privacy, not for release" in exact.card()

@@ -1,9 +1,7 @@
-"""Exports: a table of words, and what LDAvis draws."""
+"""Exports: a table of words, and gensim's model."""
 
 import csv
 import itertools
-import json
-import math
 import sys
 
 import numpy as np
@@ -11,9 +9,7 @@ import pytest
 from tests.report.report_cases import HOSTILE, release
 
 from discreet.errors import ParameterError, ReleaseError
-from discreet.privacy import Ledger
-from discreet.release import Release
-from discreet.report.export import ldavis, to_gensim, write_csv, write_ldavis
+from discreet.report.export import to_gensim, write_csv
 from discreet.report.wording import for_spreadsheet
 
 
@@ -63,102 +59,11 @@ def test_any_word_can_stand_in_the_table(tmp_path):
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):
-    for write in (write_csv, write_ldavis):
-        with pytest.raises(ReleaseError, match="is a folder; name a file in it"):
-            write(release(), tmp_path)
-        with pytest.raises(ReleaseError, match="does not exist; make it first"):
-            write(release(), tmp_path / "nowhere" / "file")
+    with pytest.raises(ReleaseError, match="is a folder; name a file in it"):
+        write_csv(release(), tmp_path)
+    with pytest.raises(ReleaseError, match="does not exist; make it first"):
+        write_csv(release(), tmp_path / "nowhere" / "file")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ldavis_has_the_tables_that_its_page_reads():
-    made = release(n_topics=4, n_words=200)
-    data = ldavis(made, n_words=10, lambda_step=0.1)
-    assert set(data) == {"mdsDat", "tinfo", "token.table", "R", "lambda.step", "plot.opts", "topic.order"}
-    assert set(data["mdsDat"]) == {"x", "y", "topics", "cluster", "Freq"}
-    assert set(data["tinfo"]) == {"Term", "Freq", "Total", "Category", "logprob", "loglift"}
-    assert set(data["token.table"]) == {"Topic", "Freq", "Term"}
-    for table in ("mdsDat", "tinfo", "token.table"):
-        assert len({len(column) for column in data[table].values()}) == 1
-    assert data["R"] == 10
-    assert data["topic.order"] == data["mdsDat"]["topics"] == [1, 2, 3, 4]
-    assert sum(data["mdsDat"]["Freq"]) == pytest.approx(100)
-    assert data["tinfo"]["Category"].count("Default") == 10
-    assert data["tinfo"]["logprob"][:10] == list(range(10, 0, -1))
-
-
-def obvious_relevance(made, topic, place):
-    joint = made.topic_weight[:, None] * made.topic_word
-    share = joint.sum(0)
-    scores = []
-    for word in range(len(made.vocabulary)):
-        p = made.topic_word[topic, word]
-        scores.append(place * math.log(p) + (1 - place) * math.log(p / share[word]))
-    return scores
-
-
-def test_ldavis_lists_the_most_relevant_words_at_every_place_of_the_slider():
-    made = release(n_topics=3, n_words=150, seed=7)
-    data = ldavis(made, n_words=8, lambda_step=0.25)
-    for topic in range(3):
-        mine = [i for i, name in enumerate(data["tinfo"]["Category"]) if name == f"Topic{topic + 1}"]
-        terms = {data["tinfo"]["Term"][i] for i in mine}
-        expected = set()
-        for place in (0, 0.25, 0.5, 0.75, 1):
-            scores = obvious_relevance(made, topic, place)
-            best = sorted(range(150), key=lambda word: -scores[word])[:8]
-            expected |= {made.vocabulary[word] for word in best}
-        assert terms == expected
-        for i in mine:
-            word = made.vocabulary.index(data["tinfo"]["Term"][i])
-            joint = made.topic_weight * made.topic_word[:, word]
-            assert data["tinfo"]["Freq"][i] == pytest.approx(1e6 * joint[topic])
-            assert data["tinfo"]["Total"][i] == pytest.approx(1e6 * joint.sum())
-            assert data["tinfo"]["logprob"][i] == pytest.approx(
-                math.log(made.topic_word[topic, word]), abs=1e-4
-            )
-            assert data["tinfo"]["loglift"][i] == pytest.approx(
-                math.log(made.topic_word[topic, word] / joint.sum()), abs=1e-4
-            )
-
-
-def test_ldavis_shares_words_out_over_topics():
-    made = release(n_topics=3, n_words=60)
-    data = ldavis(made)
-    table = data["token.table"]
-    assert set(table["Term"]) == set(data["tinfo"]["Term"])
-    for topic, part, term in zip(table["Topic"], table["Freq"], table["Term"], strict=True):
-        joint = made.topic_weight * made.topic_word[:, made.vocabulary.index(term)]
-        assert part == pytest.approx(joint[topic - 1] / joint.sum())
-    assert table["Term"] == sorted(table["Term"])
-
-
-def test_the_first_view_shows_the_salient_words():
-    """A word that only one topic has tells more than one that all have alike."""
-    made = Release([[0.5, 0.25, 0.25, 0.0], [0.5, 0.25, 0.0, 0.25]], list("abcd"), Ledger(1, 1e-6))
-    data = ldavis(made, n_words=2)
-    assert data["tinfo"]["Term"][:2] == ["c", "d"]
-
-
-def test_ldavis_takes_any_release():
-    for made in (release(weights=False, noise=None), release(n_topics=1, n_words=2)):
-        data = ldavis(made)
-        json.dumps(data, allow_nan=False)
-        assert data["R"] == min(30, len(made.vocabulary))
-    with pytest.raises(ParameterError, match="lambda_step above 0"):
-        ldavis(release(), lambda_step=0)
-
-
-def test_the_file_for_ldavis_can_stand_in_a_page(tmp_path):
-    made = release(words=HOSTILE)
-    write_ldavis(made, tmp_path / "a.json")
-    write_ldavis(made, tmp_path / "b.json")
-    raw = (tmp_path / "a.json").read_bytes()
-    assert raw == (tmp_path / "b.json").read_bytes()
-    assert not set(raw) & set(b"<>&")
-    data = json.loads(raw)
-    assert data == json.loads(json.dumps(ldavis(made)))
-    assert HOSTILE[0] in data["tinfo"]["Term"]
 
 
 BLANKS = ("", " ", "\u00a0", "\u3000 ", "\ufeff", "\u200b\u200f", "\x00", "\n", "\t", "\r")
@@ -177,10 +82,8 @@ def test_what_was_made_with_a_seed_says_so_in_tables(tmp_path):
     made = release(reproducible=True)
     write_csv(made, tmp_path / "words.csv")
     assert {row["label"] for row in read(tmp_path / "words.csv")} == {"reproducible, not for release"}
-    assert ldavis(made)["label"] == "reproducible, not for release"
     write_csv(release(), tmp_path / "words.csv")
     assert "label" not in read(tmp_path / "words.csv")[0]
-    assert "label" not in ldavis(release())
 
 
 def test_the_frame_holds_what_the_table_does(tmp_path):

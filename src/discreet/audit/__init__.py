@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.audit.attack_report import AuditReport, bootstrap_intervals, roc_svg
+    from discreet.audit.attack_report import AuditReport, roc_svg
     from discreet.audit.canary_run import audit_shares, audit_words, one_run_audit
     from discreet.audit.distinguishing import distinguish, epsilon_lower_bound, mu_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira, relative_likelihood_scores
@@ -23,7 +23,6 @@ __all__ = [
     "TopicAttack",
     "audit_shares",
     "audit_words",
-    "bootstrap_intervals",
     "classifier_attack",
     "distinguish",
     "draw_halves",

@@ -25,29 +25,17 @@ test lies between.
 The picture is one SVG element without script, style or identifiers, so that it can stand in a page of a strict policy;
 it names no document.
 
-Intervals by the bootstrap (:func:`bootstrap_intervals`)
---------------------------------------------------------
-Clopper and Pearson's interval of a rate takes the threshold as given, and every score as a draw of its own. But the
-threshold is chosen where so many of the others give a false alarm, and in several targets the same documents are
-judged. So documents are drawn anew, with replacement, and where there are several targets these, too; each draw has its
-own threshold. What is drawn twice counts twice in every target (the pigeonhole bootstrap, which is a little too wide).
-Percentiles of the figures are the interval.
-
-It describes the attack on documents like these. It proves nothing about epsilon.
-
 References
 ----------
 DeLong, DeLong, Clarke-Pearson, "Comparing the areas under two or more correlated receiver operating
 characteristic curves", Biometrics 44(3), 1988. Carlini et al., "Membership inference attacks from first
-principles", arXiv:2112.03570. Efron, Tibshirani, "An introduction to the bootstrap", 1993,
-doi:10.1201/9780429246593. Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2), 2007,
-doi:10.1214/07-AOAS122.
+principles", arXiv:2112.03570.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, get_args
@@ -58,14 +46,14 @@ from scipy.stats import norm, rankdata
 
 from discreet._base.arrays import as_array, as_numbers
 from discreet._base.validate import check, choice, whole
-from discreet.audit.arguments import CONFIDENCE, RATE, SEED, Noise, as_members, check_promise
+from discreet.audit.arguments import CONFIDENCE, RATE, Noise, as_members, check_promise
 from discreet.audit.distinguishing import rate_interval
 from discreet.audit.one_run import bounds_of, epsilon_of_mu
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import gdp_mu
 
 Floats = NDArray[np.float64]
-Coins = Literal["independent", "half", "shared halves", "unknown"]
+Coins = Literal["independent", "unknown"]
 #: False-positive rates that are told.
 RATES = (0.001, 0.01, 0.1)
 #: Numbers of guesses that are tried: even, and depending on the number of coins alone.
@@ -90,10 +78,8 @@ class AuditReport:
         Its name.
     epsilon, delta : float, optional
         What the target promised for adding or removing one document.
-    coins : {"independent", "half", "shared halves", "unknown"}
-        How members were drawn, for the proved bound: each by its own fair coin; exactly half of the documents,
-        with targets independent of each other and of the attack's own models; the same, where targets are
-        each other's shadows; or unknown.
+    coins : {"independent", "unknown"}
+        How members were drawn, for the proved bound: each by its own fair coin, or nobody knows how.
     meta : dict
         Anything else of JSON values: number of shadows, trainer, seed.
     noise : {"any", "gaussian"}
@@ -142,8 +128,11 @@ class AuditReport:
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return false and true positive rates of every threshold, from (0, 0) to (1, 1)."""
-        _, last, members = _sorted(self)
-        found = np.cumsum(members)[last]
+        order = np.argsort(-self.scores, axis=None, kind="stable")
+        scores = self.scores.ravel()[order]
+        # All documents of equal score have one threshold: between them no test can choose.
+        last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
+        found = np.cumsum(self.members.ravel()[order])[last]
         wrong = last + 1 - found
         return np.r_[0.0, wrong / wrong[-1]], np.r_[0.0, found / found[-1]]
 
@@ -222,10 +211,8 @@ class AuditReport:
         Notes
         -----
         Assumed: ``coins`` is true, scores were computed without the target's members, and the target's
-        delta is at most ``delta`` (0 where there is none). With "independent" coins all targets count together, for
-        each coin had a say in one run only. With "half", documents are paired at random, the pairs of one member
-        and one other are kept, and guesses are about which it is; that proves about half as much. With "shared
-        halves" only the first target counts, for the others' runs depend on its members.
+        delta is at most ``delta`` (0 where there is none). All targets count together, for each coin had a say in
+        one run only.
         """
         if self.noise == "gaussian":
             return epsilon_of_mu(self.mu_lower_bound(confidence), self.delta)
@@ -241,8 +228,7 @@ class AuditReport:
     def _proved(self, confidence: float, *, gaussian: bool) -> float:
         check(confidence=(confidence, CONFIDENCE))
         right, n_coins = self._guesses()
-        replaced = self.coins != "independent"
-        found = bounds_of(right, n_coins, confidence, self.delta, gaussian=gaussian, replaced=replaced)
+        found = bounds_of(right, n_coins, confidence, self.delta, gaussian=gaussian)
         return max(found, default=0.0)
 
     def _guesses(self) -> tuple[list[tuple[int, int]], int]:
@@ -252,16 +238,9 @@ class AuditReport:
                 "a bound on epsilon needs to know how members were drawn: draw them by fair coins, and pass "
                 "coins='independent'."
             )
-        if self.coins == "independent":
-            order = np.argsort(self.scores, axis=None, kind="stable")
-            members = self.members.ravel()[order]
-            high, low = np.cumsum(members[::-1]), np.cumsum(~members)
-            right = high + low
-            return [(int(right[r // 2 - 1]), r) for r in GUESSES if r <= len(order)], len(order)
-        kept = slice(0, 1) if self.coins == "shared halves" else slice(None)
-        sure, hit = _pairs(self.scores[kept], self.members[kept])
-        hits = np.cumsum(hit[np.argsort(-sure, kind="stable")])
-        return [(int(hits[r - 1]), r) for r in GUESSES if r <= len(hits)], len(hits)
+        members = self.members.ravel()[np.argsort(self.scores, axis=None, kind="stable")]
+        right = np.cumsum(members[::-1]) + np.cumsum(~members)
+        return [(int(right[r // 2 - 1]), r) for r in GUESSES if r <= len(members)], len(members)
 
     def exceeds_promise(self, confidence: float = 0.95) -> bool:
         """Whether the attack proves more than was promised."""
@@ -337,22 +316,6 @@ class AuditReport:
             return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"the audit cannot be read: {error}") from None
-
-
-def _pairs(
-    scores: NDArray[np.float64], members: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Pair documents at random; return how sure the guess about each mixed pair is, and whether it is right."""
-    sure, right = [], []
-    for target in range(len(scores)):
-        order = np.random.default_rng(target).permutation(scores.shape[1])
-        first, second = order[: len(order) // 2], order[len(order) // 2 : 2 * (len(order) // 2)]
-        mixed = members[target, first] != members[target, second]
-        first, second = first[mixed], second[mixed]
-        gap = scores[target, first] - scores[target, second]
-        sure.append(np.abs(gap))
-        right.append((gap > 0) == members[target, first])
-    return np.concatenate(sure), np.concatenate(right)
 
 
 def roc_svg(reports: AuditReport | Mapping[str, AuditReport]) -> str:
@@ -488,80 +451,3 @@ def _legend(labels: list[tuple[str, str, str, str]]) -> list[str]:
         )
         y += 19
     return parts
-
-
-Interval = tuple[float, float]
-
-
-def bootstrap_intervals(
-    report: AuditReport,
-    *,
-    rates: Sequence[float] = RATES,
-    confidence: float = 0.95,
-    n_resamples: int = 1000,
-    random_state: int | None = None,
-) -> dict[str, Interval]:
-    """Return intervals of the rates of an attack, and of the area under its curve.
-
-    Parameters
-    ----------
-    report : AuditReport
-    rates : sequence of float
-        False-positive rates.
-    confidence : float, default 0.95
-    n_resamples : int, default 1000
-        At least 100.
-    random_state : int, optional
-
-    Returns
-    -------
-    dict
-        ``{"auc": (low, high), "0.001": (low, high), ...}``, rates as ``format(rate, "g")``.
-    """
-    check(
-        confidence=(confidence, CONFIDENCE),
-        n_resamples=(n_resamples, whole(100)),
-        random_state=(random_state, SEED),
-        **{f"rates[{place}]": (rate, RATE) for place, rate in enumerate(rates)},
-    )
-    missing, rng = (1 - confidence) / 2, np.random.default_rng(random_state)
-    found = _sorted(report)
-    drawn = np.array([_figures(found, report.scores.shape, rates, rng) for _ in range(n_resamples)])
-    ends = np.nanquantile(drawn, [missing, 1 - missing], axis=0)
-    names = ["auc", *(f"{rate:g}" for rate in rates)]
-    return {name: (float(low), float(high)) for name, low, high in zip(names, *ends, strict=True)}
-
-
-class _Sorted(NamedTuple):
-    """Documents of all targets by falling scores, and the last place of each group of equal ones.
-
-    All documents of equal score have one threshold: between them no test can choose.
-    """
-
-    order: NDArray[np.int64]
-    last: NDArray[np.int64]
-    members: NDArray[np.bool_]
-
-
-def _sorted(report: AuditReport) -> _Sorted:
-    order = np.argsort(-report.scores, axis=None, kind="stable")
-    scores = report.scores.ravel()[order]
-    last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
-    return _Sorted(order, last, report.members.ravel()[order])
-
-
-def _figures(
-    found: _Sorted, shape: tuple[int, ...], rates: Sequence[float], rng: np.random.Generator
-) -> list[float]:
-    """Return area and rates of one draw; NaN where it has members or others only."""
-    targets, documents = shape
-    weight = rng.multinomial(documents, np.full(documents, 1 / documents))
-    times = rng.multinomial(targets, np.full(targets, 1 / targets))
-    weights = (times[:, None] * weight).ravel()[found.order]
-    hits = np.cumsum(weights * found.members)[found.last]
-    alarms = np.cumsum(weights * ~found.members)[found.last]
-    if not hits[-1] or not alarms[-1]:
-        return [float("nan")] * (1 + len(rates))
-    true, false = np.r_[0.0, hits / hits[-1]], np.r_[0.0, alarms / alarms[-1]]
-    allowed = np.searchsorted(false, np.array(rates) * (1 + 1e-12), side="right") - 1
-    return [float(np.trapezoid(true, false)), *true[allowed].tolist()]

@@ -11,12 +11,6 @@ of the source),
 
 The bound is the smallest epsilon under which the count seen is not too unlikely.
 
-**Exact halves.** If exactly half of the documents were drawn, the coins are not independent. But pair the
-documents at random and keep the pairs of which one is in and one is out: given all the rest, which of the two it
-is are independent fair coins. Turning such a coin replaces one document by another, which is removing and
-adding: :math:`2\epsilon`, and :math:`(1 + e^\epsilon)\delta`. That is what ``replaced=True`` counts with, so
-that the bound speaks of adding or removing there too.
-
 Where all noise is Gaussian: the bound for whole trade-off curves
 ------------------------------------------------------------------
 Coins, guesses and neighbours are the same: :math:`m` fair coins, exactly :math:`r` guesses, :math:`W` of them right.
@@ -103,8 +97,6 @@ def one_run_bound(
     confidence: float = 0.95,
     delta: float = 0.0,
     n_canaries: int | None = None,
-    *,
-    replaced: bool = False,
 ) -> float:
     """Return the epsilon that right guesses about one run's members prove.
 
@@ -117,8 +109,6 @@ def one_run_bound(
         The delta that was promised.
     n_canaries : int, optional
         Documents that the coins were thrown for, guessed or not. As many as guesses by default.
-    replaced : bool, default False
-        Each coin chose one of two documents, not in or out (see the module).
 
     Returns
     -------
@@ -141,8 +131,7 @@ def one_run_bound(
     check_promise(None, delta)
 
     def likely(epsilon: float) -> bool:
-        loss, failure = (2 * epsilon, delta * (1.0 + math.exp(epsilon))) if replaced else (epsilon, delta)
-        chance = one_run_p_value(n_correct, n_guesses, loss, delta=failure, n_canaries=canaries)
+        chance = one_run_p_value(n_correct, n_guesses, epsilon, delta=delta, n_canaries=canaries)
         return chance > 1.0 - confidence
 
     if n_guesses == 0 or likely(0.0):
@@ -168,13 +157,10 @@ def one_run_mu_bound(
     n_guesses: int,
     confidence: float = 0.95,
     n_canaries: int | None = None,
-    *,
-    replaced: bool = False,
 ) -> float:
     """Return the mu of Gaussian differential privacy that right guesses about one run's members prove.
 
-    As :func:`one_run_bound`, of training that is mu-Gaussian private. ``replaced`` coins are two steps, so half of mu
-    is proved.
+    As :func:`one_run_bound`, of training that is mu-Gaussian private.
 
     Examples
     --------
@@ -184,8 +170,7 @@ def one_run_mu_bound(
     canaries = n_guesses if n_canaries is None else n_canaries
     check_guesses(n_correct, n_guesses, canaries)
     check(confidence=(confidence, CONFIDENCE))
-    found = _mu_bound(int(n_correct), int(n_guesses), 1.0 - confidence, int(canaries))
-    return found / 2 if replaced else found
+    return _mu_bound(int(n_correct), int(n_guesses), 1.0 - confidence, int(canaries))
 
 
 @lru_cache(maxsize=1024)
@@ -230,7 +215,6 @@ def bounds_of(
     delta: float | None,
     *,
     gaussian: bool,
-    replaced: bool = False,
 ) -> list[float]:
     """Return what each of several numbers (right, guesses) proves, epsilon, or mu of noise that is Gaussian.
 
@@ -238,8 +222,8 @@ def bounds_of(
     """
     each = 1 - (1 - confidence) / max(1, len(right))
     if gaussian:
-        return [one_run_mu_bound(n, r, each, n_coins, replaced=replaced) for n, r in right]
-    return [one_run_bound(n, r, each, delta or 0.0, n_coins, replaced=replaced) for n, r in right]
+        return [one_run_mu_bound(n, r, each, n_coins) for n, r in right]
+    return [one_run_bound(n, r, each, delta or 0.0, n_coins) for n, r in right]
 
 
 def epsilon_of_mu(mu: float, delta: float | None) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.files import halves
-from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level, mark_of
+from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -35,19 +35,13 @@ from discreet.release.prevalence.changes import (
 from discreet.release.prevalence.shares import (
     Shares,
     Sums,
-    corrected,
-    correction,
     group_sizes,
     long_table,
     projected,
     raw,
-    response,
     shrunk,
     surely_there,
 )
-
-if TYPE_CHECKING:
-    from discreet.release.release import Release
 
 _prevalence_card = later("discreet.report.card", "prevalence_card")
 _prevalence_page = later("discreet.report.prevalence_page", "prevalence_page")
@@ -178,37 +172,6 @@ class PrevalenceRelease(NumbersRelease):
         if kind not in _KINDS:
             raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {shown(kind)}.")
         return _KINDS[kind](self.sums, checked_level(level))
-
-    def corrected(
-        self, topics: Release, document_length: float, *, ridge: float = 0.1, level: float = 0.95
-    ) -> Shares:
-        """Return shares corrected for what fold-in does to short documents; costs nothing.
-
-        Parameters
-        ----------
-        topics : Release
-            The topics that these are shares of.
-        document_length : float
-            Words a document, on average: a public number, which must not be taken from the texts.
-        ridge : float, default 0.1
-            From 0, all of the correction, to 1, none of it.
-        level : float, default 0.95
-            Intervals hold the noise, and nothing of how well the correction fits: see
-            :mod:`discreet.release.prevalence.shares`.
-        """
-        mine = self.configuration.get("model")
-        if len(topics.topic_word) == len(self.topics) and mine is not None and mine != mark_of(topics):
-            raise ParameterError(
-                "these are shares of other topics than those of this release (it may have been edited since); "
-                "give the one that the shares were found with."
-            )
-        if len(topics.topic_word) != len(self.topics):
-            raise ParameterError(
-                f"these are shares of {len(self.topics)} topics, but the release has {len(topics.topic_word)}; give "
-                "the one that the shares were found with."
-            )
-        undo = correction(response(topics, document_length), ridge)
-        return corrected(self.sums, undo, checked_level(level))
 
     @property
     def n_units(self) -> Floats:

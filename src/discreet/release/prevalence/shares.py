@@ -19,32 +19,11 @@ Estimates of the shares:
   found from all released cells together (nonparametric maximum likelihood on a grid), so rows that noise moves
   apart are drawn together and those that differ stand. No share is drawn out of its own 95 % interval ("limited
   translation"): where the numbers of a cell speak against what the others suggest, they prevail.
-* ``corrected``: for what fold-in does to short documents, see :mod:`discreet.release.prevalence.shares`.
 
 *Why shrunk shares have the intervals of raw ones.* A posterior holds its part of the cells only if the prior is the
 true one. What is found from a few hundred noisy cells is not, and its intervals held 62 to 98 % of all cells where they
 said 95, and of single cells anything. Nor is there much to gain: an interval that holds each cell, whatever its share,
 is on average no shorter than 85 % of the plain one even where the guess is right (Pratt; with 95 %, Gaussian noise).
-
-Shares corrected for fold-in. Post-processing of released and public things
-===========================================================================
-The topics of a short document are found by fold-in, which is drawn towards the prior: a document of ten words that is
-all of one topic is not given all of it. Sums of such shares are too even. How much so can be simulated: documents of
-the public length are drawn from the released topics, with topic shares :math:`\theta` that are known (from the model's
-own Dirichlet prior), and folded in. The *response* is the matrix B, :math:`K \times K`, for which :math:`\theta B` is
-the best linear guess of what fold-in finds; rows of B sum to 1, because those of both do. Then the totals of a group,
-:math:`S_g`, stand for :math:`S_g A` with
-
-.. math:: A = ((1 - \lambda) B + \lambda I)^{-1},
-
-whose rows sum to 1, too: the size of a group stays. The ridge :math:`\lambda` keeps A from blowing up the noise where B
-can hardly tell two topics apart; what it costs is that part of the bias stays.
-
-Intervals are Fieller's for :math:`S_{g} A_k / \hat n_g`: exact for the noise, as those of raw shares are (to which
-A = I leads), about what the correction makes of exact sums. They know nothing of how far documents are from the model
-or from the length that was stated.
-
-It is a choice, not the default: it helps where documents are short and are as the model says, and widens intervals.
 
 References
 ----------
@@ -56,18 +35,11 @@ and empirical Bayes estimators", part II, JASA 67, 1972. Pratt, "Length of confi
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import ndtri
-
-from discreet.errors import ParameterError
-from discreet.lda import fold_in
-
-if TYPE_CHECKING:
-    from discreet.release.release import Release
 
 Floats = NDArray[np.float64]
 #: Lifts of a share over the topic's overall share: none, and from a thirtieth to thirty-fold.
@@ -138,8 +110,13 @@ def raw(sums: Sums, level: float = 0.95) -> Shares:
 
     Where a group's number of units is not positive, its shares are those of all groups together.
     """
-    n_topics = sums.topics.shape[1]
-    return _ratios(sums, sums.topics, np.ones(n_topics), np.ones(n_topics), level)
+    sizes, error = group_sizes(sums)
+    safe = np.where(sizes > 0, sizes, np.inf)[:, None]
+    share = np.where(sizes[:, None] > 0, sums.topics / safe, overall(sums))
+    variance = sums.noise**2 * (1 - 2 * share * row_weight(sums)) + (share * error) ** 2
+    deviation = np.where(sizes[:, None] > 0, np.sqrt(np.maximum(variance, 0.0)) / safe, np.inf)
+    low, high = limits(sums, float(ndtri((1 + level) / 2)))
+    return Shares(share, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), deviation)
 
 
 def drawn(sums: Sums, level: float = 0.95) -> Shares:
@@ -159,47 +136,14 @@ def limits(sums: Sums, z: float | Floats, *, chance: bool = False) -> tuple[Floa
     with a variance of at most :math:`n p (1 - p)`, which it has where each document is of one topic. Added to that of
     the noise it leaves Fieller's equation quadratic in p; without noise, its solutions are Wilson's interval.
     """
-    n_topics = sums.topics.shape[1]
-    return _limits(sums, sums.topics, np.ones(n_topics), np.ones(n_topics), z, chance=chance)
-
-
-def corrected(sums: Sums, undo: Floats, level: float = 0.95) -> Shares:
-    """Return shares corrected by a linear map of the totals, on the simplex, with Fieller's intervals cut to [0, 1].
-
-    Rows of the map, :func:`correction`, sum to 1.
-    """
-    found = _ratios(sums, sums.topics @ undo, (undo**2).sum(0), undo.sum(0), level)
-    return found._replace(share=_on_simplex(found.share))
-
-
-def _ratios(sums: Sums, totals: Floats, spread: Floats, common: Floats, level: float) -> Shares:
-    """Return ratios of totals and sizes, with Fieller's intervals.
-
-    ``spread`` is the variance of each topic's totals in parts of that of the noise, ``common`` their covariance with a
-    row's sum.
-    """
     sizes, error = group_sizes(sums)
-    safe = np.where(sizes > 0, sizes, np.inf)[:, None]
-    share = np.where(sizes[:, None] > 0, totals / safe, overall(sums))
-    weight = row_weight(sums) * common
-    variance = np.maximum(sums.noise**2 * (spread - 2 * share * weight) + (share * error) ** 2, 0.0)
-    deviation = np.where(sizes[:, None] > 0, np.sqrt(variance) / safe, np.inf)
-    low, high = _limits(sums, totals, spread, common, float(ndtri((1 + level) / 2)))
-    return Shares(share, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), deviation)
-
-
-def _limits(
-    sums: Sums, totals: Floats, spread: Floats, common: Floats, z: float | Floats, chance: bool = False
-) -> tuple[Floats, Floats]:
-    """Solve Fieller's equation: shares p whose totals lie z standard deviations off p times the size."""
-    sizes, error = group_sizes(sums)
-    weight, s2, z2 = row_weight(sums) * common, sums.noise**2, z**2
+    totals, s2, z2 = sums.topics, sums.noise**2, z**2
     sampled = z2 * np.maximum(sizes, 0.0)[:, None] if chance else 0.0
     there = sizes[:, None] ** 2 - z2 * error**2
     known = (there > 0) & (sizes[:, None] > 0)
     a = there + sampled
-    b = totals * sizes[:, None] - z2 * weight * s2 + sampled / 2
-    root = np.sqrt(np.maximum(b**2 - a * (totals**2 - z2 * s2 * spread), 0.0))
+    b = totals * sizes[:, None] - z2 * row_weight(sums) * s2 + sampled / 2
+    root = np.sqrt(np.maximum(b**2 - a * (totals**2 - z2 * s2), 0.0))
     divisor = np.where(known, a, 1.0)
     return np.where(known, (b - root) / divisor, -np.inf), np.where(known, (b + root) / divisor, np.inf)
 
@@ -286,49 +230,3 @@ def _on_simplex(rows: Floats) -> Floats:
     last = (ordered - above / n > 0).sum(1)
     threshold = above[np.arange(len(rows)), last - 1] / last
     return np.maximum(rows - threshold[:, None], 0.0)
-
-
-_DOCUMENTS_A_TOPIC, _LEAST, _MOST_TOKENS = 500, 20_000, 5e6
-_LONGEST = 2_000
-
-
-def response(topics: "Release", document_length: float, *, seed: int = 0) -> Floats:
-    """Return what fold-in makes of known topic shares, shape (n_topics, n_topics); rows sum to 1.
-
-    Lengths of documents are Poisson numbers with this public mean, of at least 1. Nothing private is simulated.
-    """
-    if not (isinstance(document_length, int | float) and 1 <= document_length <= _LONGEST):
-        raise ParameterError(
-            f"document_length must be a public number of words from 1 to {_LONGEST}, but is {document_length!r}; "
-            "longer documents need no correction."
-        )
-    topic_word = topics.topic_word
-    n_topics = len(topic_word)
-    n = int(min(max(_LEAST, _DOCUMENTS_A_TOPIC * n_topics), _MOST_TOKENS / document_length))
-    rng = np.random.default_rng(seed)
-    prior = float(topics.configuration.get("doc_topic_prior", 0.1))
-    shares = rng.dirichlet(np.full(n_topics, prior), n)
-    counts = _draw(rng, topic_word, rng.multinomial(np.maximum(rng.poisson(document_length, n), 1), shares))
-    found = fold_in(topic_word, counts, doc_topic_prior=prior)
-    return np.asarray(np.linalg.lstsq(shares, found, rcond=None)[0], dtype=np.float64)
-
-
-def correction(answered: Floats, ridge: float) -> Floats:
-    """Return the matrix that undoes a response, up to the ridge; rows sum to 1."""
-    if not (isinstance(ridge, int | float) and 0 <= ridge <= 1):
-        raise ParameterError(f"ridge must be from 0 to 1, but is {ridge!r}.")
-    eye = np.eye(len(answered))
-    return np.asarray(np.linalg.inv((1 - ridge) * answered + ridge * eye), dtype=np.float64)
-
-
-def _draw(rng: np.random.Generator, topic_word: Floats, tokens: NDArray[np.int64]) -> sp.csr_matrix:
-    """Draw documents, so many tokens of each topic, as canonical counts."""
-    n, n_words = len(tokens), topic_word.shape[1]
-    rows, words = [], []
-    for k, row in enumerate(topic_word):
-        rows.append(np.repeat(np.arange(n), tokens[:, k]))
-        words.append(rng.choice(n_words, len(rows[-1]), p=row))
-    row, word = np.concatenate(rows), np.concatenate(words)
-    counts = sp.csr_matrix((np.ones(len(row), np.int32), (row, word)), shape=(n, n_words))
-    counts.sum_duplicates()
-    return counts
