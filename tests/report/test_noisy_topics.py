@@ -16,7 +16,6 @@ from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 from discreet.report.page import report
-from discreet.report.svg import MOST_TOPICS, similarity_svg
 from discreet.report.wording import forecast_told, mostly_noise, noise_share, questions, told
 
 WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
@@ -273,22 +272,6 @@ def test_answers_come_from_what_was_written_down():
     )
     assert "Outside this ledger: epsilon 1." in told_of["What was spent?"]
     assert told_of["What was reviewed?"] == "Reviewed by Roe: nothing changed."
-
-
-def test_topics_that_are_alike_stand_together():
-    rows = np.random.default_rng(0).dirichlet(np.full(30, 0.3), 3)
-    rows = np.vstack([rows, 0.95 * rows[0] + 0.05 * rows[1]])
-    svg = similarity_svg(rows, [4, 5, 6, 7], ["a", "b", "<c>", "d" * 40])
-    leaves = re.findall(r'leaf-number">(\d)', svg)
-    assert abs(leaves.index("4") - leaves.index("7")) == 1
-    assert svg.count('class="branch"') == 3
-    assert svg.count("<rect") == 16
-    assert "&lt;c&gt;" in svg
-    assert "<c>" not in svg
-    assert similarity_svg(rows[:2], [0, 1], ["a", "b"]) == ""
-    many = np.random.default_rng(0).dirichlet(np.ones(5), MOST_TOPICS + 1)
-    assert similarity_svg(many, range(len(many)), ["x"] * len(many)) == ""
-    assert "<rect" not in similarity_svg(many[:70], range(70), ["x"] * 70)
 
 
 def test_the_share_of_text_is_told_where_it_was_released():

@@ -52,7 +52,7 @@ from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report import svg as topic_map
 from discreet.report import wording
-from discreet.report.svg import map_svg, similarity_svg
+from discreet.report.svg import map_svg
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -251,7 +251,6 @@ def report(
         verdict=wording.forecast_told(release),
         questions=wording.questions(release, fit, attacked=audit is not None),
         covered=wording.text_covered(release),
-        similar=Markup(_similar(release, listing)),
         label=label,
         fit=None if fit is None else _fit(fit, release),
         audit=None if audit is None else _audit(audit, curve, release),
@@ -354,13 +353,6 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
             }
         )
     return topics
-
-
-def _similar(release: Release, listing: Listing) -> str:
-    """Draw which topics are alike, without those that are mostly noise."""
-    kept = [topic for topic, noisy in enumerate(listing.noisy.tolist()) if not noisy]
-    names = [", ".join(listing.labels[topic]) for topic in kept]
-    return similarity_svg(release.topic_word[kept], [topic + 1 for topic in kept], names)
 
 
 def _privacy_label(release: Release) -> dict[str, Any]:

@@ -22,18 +22,10 @@ from discreet.release.files import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
+from discreet.report import wording
 from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
-from discreet.report.wording import (
-    epsilon_shown,
-    for_spreadsheet,
-    label_of,
-    many,
-    promised,
-    said_of,
-    shown,
-    weighed,
-)
+from discreet.report.wording import shown
 
 _TOLD = 6
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
@@ -72,7 +64,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             columns=_columns(release),
             groups=release.groups,
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
-            weight=weighed(release),
+            weight=wording.weighed(release),
             size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
             spans=_spans(release),
@@ -90,7 +82,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
 
 def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
     reviewed = [] if release.review is None else [("words of the topics", release.review)]
-    return said_of(release) + reviewed
+    return wording.said_of(release) + reviewed
 
 
 def _title(release: PrevalenceRelease) -> str:
@@ -99,7 +91,7 @@ def _title(release: PrevalenceRelease) -> str:
         rows, columns = release.table
         return f"{topics} in {len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
     if release.periods:
-        return f"{topics} in {many(len(release.periods), freq)}, {_range(release.periods)}"
+        return f"{topics} in {wording.many(len(release.periods), freq)}, {_range(release.periods)}"
     return f"{topics} in {len(release.groups)} groups" if len(release.groups) > 1 else f"Shares of {topics}"
 
 
@@ -120,7 +112,7 @@ def _sentences(drawn: "_Drawn", changes: dict[str, Any] | None) -> list[str]:
         clear = f"{int(found.certain.sum()) or 'None'} of {found.certain.size:,} shares"
         said.append(f"{clear} clearly differ from those of all the others together.")
     if not np.isinf(promise.epsilon):
-        said.append(f"Each {promise.called} is protected: {promised(release)}")
+        said.append(f"Each {promise.called} is protected: {wording.promised(release)}")
     return said
 
 
@@ -258,7 +250,7 @@ def _cell(value: Any) -> Any:
     """Write numbers with six digits, and names so that no spreadsheet takes them for formulas."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return clean(for_spreadsheet(value)) if isinstance(value, str) else value  # None: an empty cell
+    return clean(wording.for_spreadsheet(value)) if isinstance(value, str) else value  # None: an empty cell
 
 
 def _spans(release: PrevalenceRelease) -> list[tuple[int, int, str]]:
@@ -367,7 +359,7 @@ def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:
 
 
 def _range(groups: tuple[str, ...]) -> str:
-    return shown(groups[0]) if len(groups) == 1 else f"{shown(groups[0])}\u2013{shown(groups[-1])}"
+    return "\u2013".join(dict.fromkeys((shown(groups[0]), shown(groups[-1]))))
 
 
 def _points(change: float) -> str:
@@ -377,9 +369,9 @@ def _points(change: float) -> str:
 def _label(release: PrevalenceRelease) -> dict[str, Any]:
     settings = release.configuration
     topics_epsilon = settings.get("topics_epsilon")
-    return label_of(release) | {
+    return wording.label_of(release) | {
         "large_delta": release.large_delta,
-        "topics": None if topics_epsilon is None else epsilon_shown(float(topics_epsilon)),
+        "topics": None if topics_epsilon is None else wording.epsilon_shown(float(topics_epsilon)),
         "together": settings.get("topics_booked_here") is True,
         "noise": f"{release.noise:.1f}",
     }

@@ -40,16 +40,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
 from discreet._base.display import frame
-from discreet.release.prevalence.shares import (
-    Sums,
-    drawn,
-    group_sizes,
-    limits,
-    long_table,
-    overall,
-    raw,
-    row_weight,
-)
+from discreet.release.prevalence import shares
+from discreet.release.prevalence.shares import Sums
 
 Floats = NDArray[np.float64]
 #: Standard deviations of a step, as parts of the topic's overall share: from standing still to jumping.
@@ -91,7 +83,7 @@ class Differences(NamedTuple):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each difference, as columns; topics count from 1."""
         numbers = ("difference", "low", "high", "standard_error", "p_value", "certain")
-        table = long_table(self.groups, self.topics, **{name: getattr(self, name) for name in numbers})
+        table = shares.long_table(self.groups, self.topics, **{name: getattr(self, name) for name in numbers})
         return {"group": table.pop("group"), "against": [self.against] * self.difference.size, **table}
 
     def to_frame(self) -> Any:
@@ -142,7 +134,7 @@ class Trend(NamedTuple):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns; topics count from 1."""
         numbers = {name: getattr(self, name) for name in self._fields[:4]}
-        return long_table(self.groups, self.topics, **numbers)
+        return shares.long_table(self.groups, self.topics, **numbers)
 
     def to_frame(self) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
@@ -162,7 +154,7 @@ def _points(change: float) -> str:
 
 def sampling_error(sums: Sums) -> Floats:
     """Return how far shares vary from one draw of that many units to the next, at most; shape (n_groups, n_topics)."""
-    sizes, error = group_sizes(sums)
+    sizes, error = shares.group_sizes(sums)
     many = np.maximum(sizes, max(error, 1.0))[:, None]
     # One unit more on either side, as Agresti and Caffo do: a share that looks like 0 is not known to be 0.
     share = (np.clip(sums.topics, 0.0, many) + 1) / (many + 2)
@@ -209,13 +201,14 @@ def _alone(found: Differences) -> Differences:
 
 def differences(first: Sums, second: Sums, level: float = 0.95, *, together: bool = False) -> Differences:
     """Compare groups row by row, all rows and topics together; intervals are each by itself, or those of the test."""
-    one, other = raw(first), raw(second)
+    one, other = shares.raw(first), shares.raw(second)
     difference = one.share - other.share
     errors = (one.standard_error, other.standard_error, sampling_error(first), sampling_error(second))
     error = np.sqrt(sum(part**2 for part in errors))
 
     def bounds(z: float | Floats) -> tuple[Floats, Floats]:
-        (low, high), (other_low, other_high) = limits(first, z, chance=True), limits(second, z, chance=True)
+        low, high = shares.limits(first, z, chance=True)
+        other_low, other_high = shares.limits(second, z, chance=True)
         down = np.hypot(one.share - low, other_high - other.share)
         up = np.hypot(high - one.share, other.share - other_low)
         return difference - down, difference + up
@@ -245,12 +238,12 @@ def _holm(alone: Floats) -> Floats:
 
 def moving(sums: Sums, level: float = 0.95) -> NDArray[np.bool_]:
     """Whether each topic's share surely differs between the groups, all topics together; shape (n_topics,)."""
-    sizes, error = group_sizes(sums)
+    sizes, error = shares.group_sizes(sums)
     n_groups, sizes = len(sizes), sizes[:, None]
     if n_groups == 1:
         return np.zeros(sums.topics.shape[1], np.bool_)
-    share = overall(sums)
-    noise = sums.noise**2 * (1 - 2 * row_weight(sums) * share) + (share * error) ** 2
+    share = shares.overall(sums)
+    noise = sums.noise**2 * (1 - 2 * shares.row_weight(sums) * share) + (share * error) ** 2
     variance = noise + np.maximum(sizes, 1.0) * np.maximum(share * (1 - share), 1e-12)
     best = (sizes * sums.topics / variance).sum(0) / np.maximum((sizes**2 / variance).sum(0), 1e-300)
     squares = ((sums.topics - sizes * best) ** 2 / variance).sum(0)
@@ -259,13 +252,13 @@ def moving(sums: Sums, level: float = 0.95) -> NDArray[np.bool_]:
 
 def trend(sums: Sums, level: float = 0.95) -> Trend:
     """Smooth each topic's shares over the groups, which are taken in their order."""
-    found, sampled = raw(sums), sampling_error(sums)
+    found, sampled = shares.raw(sums), sampling_error(sums)
     variance = np.where(np.isfinite(found.standard_error), found.standard_error**2 + sampled**2, np.inf)
     size = np.maximum(found.share.mean(0), 0.1 / found.share.shape[1])
     means, likelihood = _smooth(found.share, variance, (_PACES[:, None] * size) ** 2)
     weight = np.exp(likelihood - likelihood.max(0))
     smoothed = (weight * means).sum(1) / weight.sum(0)
-    alone = drawn(sums, level)
+    alone = shares.drawn(sums, level)
     return Trend(np.clip(smoothed, 0.0, 1.0), alone.low, alone.high, alone.standard_error)
 
 

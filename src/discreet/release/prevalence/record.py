@@ -22,16 +22,8 @@ from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.files import halves
 from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level
-from discreet.release.prevalence.changes import (
-    Differences,
-    Trend,
-    against_rest,
-    compare,
-    growth,
-    moving,
-    sampling_error,
-    trend,
-)
+from discreet.release.prevalence import changes
+from discreet.release.prevalence.changes import Differences, Trend
 from discreet.release.prevalence.shares import (
     Shares,
     Sums,
@@ -202,7 +194,7 @@ class PrevalenceRelease(NumbersRelease):
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
-        found = compare(self.sums, self._index(first), self._index(second), checked_level(level))
+        found = changes.compare(self.sums, self._index(first), self._index(second), checked_level(level))
         return found.named(self.topics, (first,), f"in {second}")
 
     def growth(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Differences:
@@ -217,7 +209,7 @@ class PrevalenceRelease(NumbersRelease):
         level : float, default 0.95
         """
         found, names = (
-            growth(self._ordered(groups), checked_level(level)),
+            changes.growth(self._ordered(groups), checked_level(level)),
             self.periods if groups is None else groups,
         )
         many = max(1, len(names) // 4)
@@ -233,8 +225,8 @@ class PrevalenceRelease(NumbersRelease):
         level : float, default 0.95
         """
         some, names = self._ordered(groups), self.periods if groups is None else tuple(groups)
-        return trend(some, checked_level(level))._replace(
-            topics=self.topics, groups=names, moves=moving(some, checked_level(level))
+        return changes.trend(some, checked_level(level))._replace(
+            topics=self.topics, groups=names, moves=changes.moving(some, checked_level(level))
         )
 
     def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
@@ -242,7 +234,7 @@ class PrevalenceRelease(NumbersRelease):
 
         Where groups are of dates, between the periods.
         """
-        return moving(self._some(self.periods or self.groups), checked_level(level))
+        return changes.moving(self._some(self.periods or self.groups), checked_level(level))
 
     def against_rest(self, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in each group than in all the others together.
@@ -251,7 +243,7 @@ class PrevalenceRelease(NumbersRelease):
         periods, which are compared with each other.
         """
         names = self.periods or self.groups
-        return against_rest(self._some(names), checked_level(level)).named(
+        return changes.against_rest(self._some(names), checked_level(level)).named(
             self.topics, names, "in all the others together"
         )
 
@@ -269,7 +261,7 @@ class PrevalenceRelease(NumbersRelease):
                 **long_table(self.groups, self.topics, **found._asdict()),
                 "n_units": np.repeat(self.n_units, n_topics).tolist(),
                 "n_units_error": [self.n_units_error] * n_rows,
-                "sampling_error": sampling_error(self.sums).ravel().tolist(),
+                "sampling_error": changes.sampling_error(self.sums).ravel().tolist(),
                 "certain_group": np.repeat(self.certain_groups, n_topics).tolist(),
                 "kind": [kind] * n_rows,
                 **self._columns_of_differences(level),

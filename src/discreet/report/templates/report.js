@@ -245,7 +245,6 @@
     csv: () => save("\ufeff" + table(), "text/csv", "topics.csv"),
     svg: () => save(drawing(map).text, "image/svg+xml", "topics.svg"),
     png: () => picture(drawing(map)),
-    similar: () => save(drawing(get("similar")).text, "image/svg+xml", "topics-alike.svg"),
   };
   for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", saves[button.dataset.save]);
 
