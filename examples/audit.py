@@ -61,7 +61,7 @@ found = {
     ),
 }
 for name, report in found.items():
-    print(name, report.table(), sep="\n")
+    print(name, report.in_words(), sep="\n")
 
 # %%
 Path("attack.svg").write_text(roc_svg(found))

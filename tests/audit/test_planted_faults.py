@@ -262,7 +262,7 @@ def test_zhus_sampler_is_flagged_by_its_word_totals(when, monkeypatch):
         n_runs=150,
         delta=1e-6,
     )
-    print(f"| word totals, {when} | {report.epsilon_lower_bound:.2f} of 1 | |")
+    print(f"| word totals, {when} | {report.epsilon_lower_bound():.2f} of 1 | |")
     assert report.exceeds(1.0) == (when == "last")
 
 
@@ -329,7 +329,7 @@ def test_one_run_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatc
         delta=1e-6,
         random_state=0,
     )
-    print(f"| one run, noise / {divisor:g} | {report.epsilon_lower_bound:.2f} of 1 | |")
+    print(f"| one run, noise / {divisor:g} | {report.epsilon_lower_bound():.2f} of 1 | |")
     assert report.exceeds_promise() == (divisor > 1)
 
 

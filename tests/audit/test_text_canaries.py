@@ -34,13 +34,13 @@ def test_private_words_keep_their_promise(method):
 def test_words_with_a_small_part_of_the_noise_are_flagged(method):
     report = told(method, spent=(24 if method == "sips" else 8) * EPSILON)
     assert report.exceeds_promise()
-    assert report.kind == "words"
+    assert report.attack == "one run, words canaries"
 
 
 def test_words_read_off_the_text_are_flagged_even_alone():
     report = audit_words(lambda texts, seed: sorted(set(texts)), copies=0, n_canaries=100, random_state=0)
-    assert (30, 30) in report.tried
-    assert report.epsilon_lower_bound > 1.8
+    assert (30, 30) in report.right_guesses()
+    assert report.epsilon_lower_bound() > 1.8
 
 
 def test_copies_are_found_where_the_decision_falls():
@@ -51,8 +51,8 @@ def test_copies_are_found_where_the_decision_falls():
         return {word for word in texts if texts.count(word) >= 6}
 
     report = audit_words(release, n_canaries=60, n_guesses=40, random_state=0)
-    assert report.n_correct == 40  # with five copies, the sixth decides
-    assert report.epsilon_lower_bound == one_run_bound(40, 40, 0.95, 0.0, 60)
+    assert report.right_guesses() == [(40, 40)]  # with five copies, the sixth decides
+    assert report.epsilon_lower_bound() == one_run_bound(40, 40, 0.95, 0.0, 60)
     with pytest.raises(ParameterError, match="no word is released"):
         audit_words(lambda texts, seed: [], n_canaries=1, random_state=0)
 

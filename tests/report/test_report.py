@@ -40,6 +40,7 @@ def data_of(page):
 
 def text_of(page):
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", page[page.index("<body") :], flags=re.S)
+    body = re.sub(r'<span class="unbroken">(.*?)</span>', r"\1", body)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 

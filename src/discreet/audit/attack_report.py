@@ -35,7 +35,7 @@ principles", arXiv:2112.03570.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, get_args
@@ -85,6 +85,9 @@ class AuditReport:
     noise : {"any", "gaussian"}
         "gaussian" where the promise rests on Gaussian noise alone, with everybody in every round, as that of
         :class:`~discreet.PrivateLDA` on public words: more is proved then, and less allowed. It needs ``delta``.
+    guesses : sequence of int, optional
+        How many guesses are made for the proved bound, fixed before the run; of several numbers the best counts, paid
+        for. By default 10, 30, 100, ... up to the number of coins.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class AuditReport:
     coins: Coins = "unknown"
     meta: dict[str, Any] = field(default_factory=dict)
     noise: Noise = "any"
+    guesses: Sequence[int] = GUESSES
 
     def __post_init__(self) -> None:
         try:
@@ -118,7 +122,8 @@ class AuditReport:
             raise ParameterError("scores must be finite numbers, but some are not.")
         if members.all() or not members.any():
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
-        check(coins=(self.coins, choice(*get_args(Coins))))
+        tried = {f"guesses[{place}]": (number, whole()) for place, number in enumerate(self.guesses)}
+        check(coins=(self.coins, choice(*get_args(Coins))), **tried)
         check_promise(self.epsilon, self.delta, self.noise)
         if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
             raise ParameterError("attack must be a text and meta a dict.")
@@ -227,20 +232,19 @@ class AuditReport:
 
     def _proved(self, confidence: float, *, gaussian: bool) -> float:
         check(confidence=(confidence, CONFIDENCE))
-        right, n_coins = self._guesses()
-        found = bounds_of(right, n_coins, confidence, self.delta, gaussian=gaussian)
+        found = bounds_of(self.right_guesses(), self.scores.size, confidence, self.delta, gaussian=gaussian)
         return max(found, default=0.0)
 
-    def _guesses(self) -> tuple[list[tuple[int, int]], int]:
-        """Return (right, guesses) for all numbers of guesses, and how many coins there were."""
+    def right_guesses(self) -> list[tuple[int, int]]:
+        """Return, for each number of guesses, how many come right: "in" of the highest scores, "out" of the lowest."""
         if self.coins == "unknown":
             raise ParameterError(
                 "a bound on epsilon needs to know how members were drawn: draw them by fair coins, and pass "
                 "coins='independent'."
             )
         members = self.members.ravel()[np.argsort(self.scores, axis=None, kind="stable")]
-        right = np.cumsum(members[::-1]) + np.cumsum(~members)
-        return [(int(right[r // 2 - 1]), r) for r in GUESSES if r <= len(members)], len(members)
+        inside, outside = np.r_[0, np.cumsum(members[::-1])], np.r_[0, np.cumsum(~members)]
+        return [(int(inside[r - r // 2] + outside[r // 2]), r) for r in self.guesses if r <= len(members)]
 
     def exceeds_promise(self, confidence: float = 0.95) -> bool:
         """Whether the attack proves more than was promised."""
@@ -288,6 +292,7 @@ class AuditReport:
             "delta": self.delta,
             "coins": self.coins,
             "noise": self.noise,
+            "guesses": list(self.guesses),
             "meta": self.meta,
             "found": {
                 "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in RATES},
@@ -311,7 +316,7 @@ class AuditReport:
         try:
             members = np.array(values["members"]) == 1
             names = ("attack", "epsilon", "delta", "coins", "meta", "noise")
-            read = {name: values[name] for name in names}
+            read = {name: values[name] for name in names} | {"guesses": values.get("guesses", GUESSES)}
             read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
             return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:

@@ -58,7 +58,6 @@ Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:23
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -68,9 +67,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
 from discreet._base.validate import check, shown, whole
-from discreet.audit.arguments import CONFIDENCE, SEED, TRAIN, Noise, check_promise
+from discreet.audit.arguments import SEED, TRAIN, Noise, check_promise
 from discreet.audit.attack_report import GUESSES, AuditReport
-from discreet.audit.one_run import bounds_of, epsilon_of_mu
 from discreet.audit.shadows import Train, statistic
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError, PrivacyError
@@ -129,80 +127,6 @@ def make_canaries(
     return made
 
 
-@dataclass(frozen=True)
-class OneRunReport:
-    """What one run proved.
-
-    Attributes
-    ----------
-    epsilon_lower_bound : float
-        Epsilon is at least this, with ``confidence``; 0 where nothing is proved.
-    n_guesses, n_correct : int
-        Of the number of guesses that proved most.
-    tried : tuple of (n_guesses, n_correct)
-        All that were tried, each with confidence ``1 - (1 - confidence) / len(tried)``.
-    n_canaries, n_members : int
-    kind : str
-        Of the canaries.
-    confidence, delta : float
-    epsilon : float or None
-        What was promised.
-    scores : array of shape (n_canaries,)
-        Larger means in.
-    members : array of shape (n_canaries,), bool
-    noise : {"any", "gaussian"}
-        What was taken as known of the promise.
-    mu_lower_bound : float or None
-        Where that is Gaussian noise: mu is at least this; epsilon is what it amounts to at delta.
-    """
-
-    epsilon_lower_bound: float
-    n_guesses: int
-    n_correct: int
-    tried: tuple[tuple[int, int], ...]
-    n_canaries: int
-    n_members: int
-    kind: str
-    confidence: float
-    delta: float
-    epsilon: float | None
-    scores: NDArray[np.float64] = field(repr=False)
-    members: NDArray[np.bool_] = field(repr=False)
-    noise: Noise = "any"
-    mu_lower_bound: float | None = None
-
-    def exceeds_promise(self) -> bool:
-        """Whether the run proves more than was promised."""
-        return self.epsilon is not None and self.epsilon_lower_bound > self.epsilon
-
-    def in_words(self) -> str:
-        """Return the figures as lines of text."""
-        mu = (
-            f"; mu {self.mu_lower_bound:.3f}, if noise is Gaussian" if self.mu_lower_bound is not None else ""
-        )
-        lines = [
-            f"attack      one run, {self.kind} canaries",
-            f"canaries    {self.n_canaries:,}, of which {self.n_members:,} in",
-            f"guesses     {self.n_correct:,} of {self.n_guesses:,} right",
-            f"epsilon     at least {self.epsilon_lower_bound:.2f} ({100 * self.confidence:g} % confidence{mu})",
-        ]
-        if self.epsilon is not None:
-            lines.append(f"promised    epsilon {self.epsilon:g}, delta {self.delta:g}")
-        return "\n".join(lines)
-
-    def attack_report(self) -> AuditReport:
-        """Return scores and truth as a report with rates, area and curve."""
-        name = f"one run, {self.kind} canaries"
-        promise = (self.epsilon, self.delta)
-        return AuditReport(self.scores, self.members, name, *promise, "independent", noise=self.noise)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as values that ``json.dumps`` takes, without scores."""
-        figures = {name: value for name, value in vars(self).items() if name not in ("scores", "members")}
-        tried = [list(pair) for pair in self.tried]
-        return {**figures, "tried": tried, "exceeds_promise": self.exceeds_promise()}
-
-
 def one_run_audit(
     train: Train | Callable[[Any, int], Any],
     corpus: Any,
@@ -214,10 +138,9 @@ def one_run_audit(
     score: Callable[[Any, sp.csr_matrix], ArrayLike] | None = None,
     epsilon: float | None = None,
     delta: float = 0.0,
-    confidence: float = 0.95,
     random_state: int | None = None,
     noise: Noise = "any",
-) -> OneRunReport:
+) -> AuditReport:
     """Bound epsilon from below by one training run with canaries in it.
 
     Parameters
@@ -241,7 +164,6 @@ def one_run_audit(
         What training promises for a document added or removed.
     delta : float, default 0.0
         The same. Where it is not much below 1 / ``n_canaries``, little can be proved.
-    confidence : float, default 0.95
     random_state : int, optional
         Seed of canaries, coins and training.
     noise : {"any", "gaussian"}, default "any"
@@ -250,7 +172,8 @@ def one_run_audit(
 
     Returns
     -------
-    OneRunReport
+    AuditReport
+        Larger scores mean in, ``coins`` are independent.
 
     Raises
     ------
@@ -266,7 +189,7 @@ def one_run_audit(
     check(train=(train, TRAIN), random_state=(random_state, SEED))
     counts = check_counts(corpus)
     seeds = np.random.SeedSequence(random_state).spawn(4)
-    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds[1:])
+    run = _throw(n_canaries, n_guesses, seeds[1:], epsilon=epsilon, delta=delta, noise=noise)
     canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=seeds[0])
     together = sp.csr_matrix(sp.vstack([counts, canaries[run.members]], dtype=counts.dtype))
     released = train(together, run.seed)
@@ -275,66 +198,35 @@ def one_run_audit(
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
         what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
         raise ParameterError(f"scores must be {n_canaries} finite numbers, one per canary, but {what}.")
-    return run.judge(scores, kind)
+    return run.report(scores, kind)
 
 
-class _Promise(NamedTuple):
-    epsilon: float | None
-    delta: float
-    confidence: float
-    noise: Noise
+class _Run(NamedTuple):
+    """Coins of canaries, how many guesses are tried, the seed of training, and what it promises."""
+
+    members: NDArray[np.bool_]
+    guesses: tuple[int, ...]
+    seed: int
+    promise: dict[str, Any]
+
+    def report(self, scores: NDArray[np.float64], kind: str) -> AuditReport:
+        """Return what the scores of the canaries prove."""
+        name, coins = f"one run, {kind} canaries", "independent"
+        return AuditReport(scores, self.members, name, coins=coins, guesses=self.guesses, **self.promise)
 
 
-class _Run:
-    """Coins of canaries, the seed of training, and guesses: what is out of range is refused before any training.
-
-    ``seeds`` are those of coins, training and ties.
-    """
-
-    def __init__(
-        self,
-        n_canaries: int,
-        n_guesses: int | Sequence[int] | None,
-        promise: _Promise,
-        seeds: Sequence[np.random.SeedSequence],
-    ) -> None:
-        check(n_canaries=(n_canaries, whole()), confidence=(promise.confidence, CONFIDENCE))
-        check_promise(promise.epsilon, promise.delta, promise.noise)
-        self._tried = _numbers(n_guesses, int(n_canaries))
-        self._promise, self._ties = promise, np.random.default_rng(seeds[2])
-        self.members = np.random.default_rng(seeds[0]).random(n_canaries) < 0.5
-        self.seed = _seed(np.random.default_rng(seeds[1]))
-
-    def judge(self, scores: NDArray[np.float64], kind: str) -> OneRunReport:
-        """Guess "in" of the highest scores and "out" of the lowest, for all numbers tried; say what that proves."""
-        epsilon, delta, confidence, noise = self._promise
-        members, n_canaries = self.members, len(self.members)
-        # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
-        order = np.lexsort((self._ties.random(n_canaries), scores))
-        results: list[tuple[int, int]] = []
-        for number in self._tried:
-            low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
-            results.append((number, int((~members[low]).sum() + members[high].sum())))
-        gaussian = noise == "gaussian"
-        right = [(hits, number) for number, hits in results]
-        bounds = bounds_of(right, n_canaries, confidence, delta, gaussian=gaussian)
-        best, mu = int(np.argmax(bounds)), max(bounds) if gaussian else None
-        return OneRunReport(
-            epsilon_lower_bound=bounds[best] if mu is None else epsilon_of_mu(mu, delta),
-            n_guesses=results[best][0],
-            n_correct=results[best][1],
-            tried=tuple(results),
-            n_canaries=n_canaries,
-            n_members=int(members.sum()),
-            kind=kind,
-            confidence=confidence,
-            delta=delta,
-            epsilon=epsilon,
-            scores=scores,
-            members=members,
-            noise=noise,
-            mu_lower_bound=mu,
-        )
+def _throw(
+    n_canaries: int,
+    n_guesses: int | Sequence[int] | None,
+    seeds: Sequence[np.random.SeedSequence],
+    **promise: Any,
+) -> _Run:
+    """Throw the coins by the first of the seeds, draw the seed of training by the second."""
+    check(n_canaries=(n_canaries, whole()))
+    check_promise(**promise)
+    tried = _numbers(n_guesses, int(n_canaries))
+    members = np.random.default_rng(seeds[0]).random(n_canaries) < 0.5
+    return _Run(members, tried, _seed(np.random.default_rng(seeds[1])), promise)
 
 
 def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray[np.float64]:
@@ -348,14 +240,14 @@ def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray
     return (statistic(topic_word, canaries) - expected) / np.maximum(lengths, 1.0)
 
 
-def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:
+def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> tuple[int, ...]:
     if n_guesses is None:
-        return [number for number in GUESSES if number < n_canaries] + [n_canaries]
+        return (*(number for number in GUESSES if number < n_canaries), n_canaries)
     tried = list(n_guesses) if isinstance(n_guesses, Sequence | np.ndarray) else [n_guesses]
     whole = all(isinstance(number, int | np.integer) for number in tried)
     if not tried or not whole or not all(1 <= number <= n_canaries for number in tried):
         raise ParameterError(f"n_guesses must be from 1 to n_canaries={n_canaries}, but got {n_guesses}.")
-    return [int(number) for number in tried]
+    return tuple(int(number) for number in tried)
 
 
 _LETTERS = "bcdfghjklmnpqrstvwxz"
@@ -375,10 +267,9 @@ def audit_words(
     n_guesses: int | Sequence[int] | None = None,
     epsilon: float | None = None,
     delta: float = 0.0,
-    confidence: float = 0.95,
     random_state: int | None = None,
     noise: Noise = "any",
-) -> OneRunReport:
+) -> AuditReport:
     """Bound epsilon from below by one release of words, or of words and topics, with canaries in its texts.
 
     Parameters
@@ -393,18 +284,17 @@ def audit_words(
         Words made up, each of 12 letters.
     copies : int, optional
         Texts of each canary's word that are in whatever the coin says.
-    n_guesses, epsilon, delta, confidence, random_state, noise
+    n_guesses, epsilon, delta, random_state, noise
         As for :func:`one_run_audit`. A list of words has failures by a threshold besides its noise: leave ``noise``
         at "any".
 
     Returns
     -------
-    OneRunReport
-        Its kind is "words".
+    AuditReport
     """
     check(random_state=(random_state, SEED))
     seeds = np.random.SeedSequence(random_state).spawn(4)
-    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds)
+    run = _throw(n_canaries, n_guesses, seeds, epsilon=epsilon, delta=delta, noise=noise)
     others = list(texts)
     words = [f"canary{''.join(letters)}" for letters in islice(product(_LETTERS, repeat=6), n_canaries)]
     if copies is None:
@@ -414,7 +304,7 @@ def audit_words(
         word for word, extra in zip(words, run.members.tolist(), strict=True) for _ in range(copies + extra)
     ]
     found = _told(release([*others, *made], run.seed))
-    return run.judge(np.array([found.get(word, -1.0) for word in words]), "words")
+    return run.report(np.array([found.get(word, -1.0) for word in words]), "words")
 
 
 def _find_copies(
@@ -469,10 +359,9 @@ def audit_shares(
     n_guesses: int | Sequence[int] | None = None,
     epsilon: float | None = None,
     delta: float = 0.0,
-    confidence: float = 0.95,
     random_state: int | None = None,
     noise: Noise = "any",
-) -> OneRunReport:
+) -> AuditReport:
     """Bound epsilon from below by one release of shares of topics, with a canary in each group.
 
     Parameters
@@ -484,17 +373,16 @@ def audit_shares(
         The topics, which are public.
     n_canaries : int, default 300
         And as many groups.
-    n_guesses, epsilon, delta, confidence, random_state, noise
+    n_guesses, epsilon, delta, random_state, noise
         As for :func:`one_run_audit`. Public groups have Gaussian noise alone: ``noise="gaussian"`` proves more of them.
 
     Returns
     -------
-    OneRunReport
-        Its kind is "shares".
+    AuditReport
     """
     check(random_state=(random_state, SEED))
     seeds = np.random.SeedSequence(random_state).spawn(3)
-    run = _Run(n_canaries, n_guesses, _Promise(epsilon, delta, confidence, noise), seeds)
+    run = _throw(n_canaries, n_guesses, seeds, epsilon=epsilon, delta=delta, noise=noise)
     groups = [f"canary {number:06d}" for number in range(n_canaries)]
     topic_word = np.asarray(topics.topic_word, np.float64)
     documents = sp.csr_matrix((len(topic_word), topic_word.shape[1]), dtype=np.int64).tolil()
@@ -510,4 +398,4 @@ def audit_shares(
         raise ParameterError("release must return shares of the groups that it was given, in their order.")
     # Noise of a group's size is 1 / count_weight times that of its sums: each counts by what it is worth.
     along = made.topic_totals @ mixtures[clearest] + made.count_weight**2 * np.asarray(made.unit_counts)
-    return run.judge(along, "shares")
+    return run.report(along, "shares")
