@@ -47,8 +47,11 @@ def is_whole(value: Any) -> TypeGuard[int]:
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether this is a real number of any kind, infinite ones among them; NaN, True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    """Whether this is a real number of any kind, infinite ones among them; NaN, True, False and 10**400 are not."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    except OverflowError:  # whole, and beyond what a float can hold
+        return False
 
 
 def whole(least: int = 1, most: int | None = None) -> Rule:

@@ -133,10 +133,17 @@ class Promised:
     WITHOUT_PRIVACY: ClassVar[str] = "without privacy, not for release"
     #: Said behind the promise where the noise came from a seed.
     _WARNING: ClassVar[str] = f"The noise came from a seed: {REPRODUCIBLE}."
+    #: Rules of its numbers.
+    _NUMBERS: ClassVar[Mapping[str, Rule]]
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _close(self) -> None:
-        """Keep the settings and a closed copy of the ledger, and look whether any step on it had a seed."""
+        """Check numbers, keep settings and a closed copy of the ledger, and look whether any step on it had a seed."""
+        for name, rule in self._NUMBERS.items():
+            value = getattr(self, name)
+            if not rule.holds(value):
+                raise ReleaseError(f"{name} must be {rule.words}, but is {shown(value)}.")
+            object.__setattr__(self, name, None if value is None else float(value))
         settings = MappingProxyType(checked_settings(self.configuration))
         object.__setattr__(self, "configuration", settings)
         if not isinstance(self.ledger, Ledger):
@@ -271,18 +278,9 @@ class NumbersRelease(Promised, ABC):
     _THING: ClassVar[str]
     #: What begins the purpose of its booking.
     PURPOSE: ClassVar[str]
-    #: Rules of its numbers.
     _NUMBERS: ClassVar[Mapping[str, Rule]] = {"noise": _NOISE, "count_weight": COUNT_WEIGHT}
     noise: float
     count_weight: float
-
-    def _close(self) -> None:
-        for name, rule in self._NUMBERS.items():
-            value = getattr(self, name)
-            if not rule.holds(value):
-                raise ReleaseError(f"{name} must be {rule.words}, but is {shown(value)}.")
-            object.__setattr__(self, name, float(value))
-        super()._close()
 
     @property
     @abstractmethod

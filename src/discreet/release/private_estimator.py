@@ -78,50 +78,40 @@ def faults_of_choices(
     """Say where columns were chosen privately, and what that cost would not be told with a fit. Does not read X."""
     choices = choices_of(X)
     given = ledger if isinstance(ledger, Ledger) else None
+    book, fault = ledger_of_choices(X) if given is None else given, None
     if not choices:
         return []
     if len({choice.ledger for choice in choices}) > 1:
-        return [
-            PrivacyError(
-                "the columns went through choices on several ledgers, so that no one ledger can tell what this fit "
-                "costs with them: make all choices on one, PrivateCountVectorizer(..., ledger=ledger)."
-            )
-        ]
-    if given is not None and given.identity != choices[0].ledger:
-        return [
-            PrivacyError(
-                "the words were chosen on another `ledger`, so that what they cost would be missing in this one: "
-                "choose them on the same, PrivateCountVectorizer(..., ledger=ledger), or leave `ledger=` out, and this "
-                "fit is booked where its words are."
-            )
-        ]
-    book = ledger_of_choices(X) if given is None else given
-    if book is None or book.closed:
-        return [
-            PrivacyError(
-                "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
-                "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
-                "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
-                "and pass it here, too: `ledger=`."
-            )
-        ]
-    if not all(book.holds(choice.booking, choice.entry) for choice in choices):
-        return [
-            PrivacyError(
-                "the `ledger` does not hold the choice of these words: it is an older state of the one that they were "
-                "booked on, and their cost would be missing. Put the newer file back, or choose words anew."
-            )
-        ]
-    if given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
+        fault = (
+            "the columns went through choices on several ledgers, so that no one ledger can tell what this fit "
+            "costs with them: make all choices on one, PrivateCountVectorizer(..., ledger=ledger)."
+        )
+    elif given is not None and given.identity != choices[0].ledger:
+        fault = (
+            "the words were chosen on another `ledger`, so that what they cost would be missing in this one: "
+            "choose them on the same, PrivateCountVectorizer(..., ledger=ledger), or leave `ledger=` out, and this "
+            "fit is booked where its words are."
+        )
+    elif book is None or book.closed:
+        fault = (
+            "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
+            "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
+            "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
+            "and pass it here, too: `ledger=`."
+        )
+    elif not all(book.holds(choice.booking, choice.entry) for choice in choices):
+        fault = (
+            "the `ledger` does not hold the choice of these words: it is an older state of the one that they were "
+            "booked on, and their cost would be missing. Put the newer file back, or choose words anew."
+        )
+    elif given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
         cure = "count with a public list of words the texts themselves, or take PrivateLDA"
-        return [
-            PrivacyError(
-                f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
-                f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: "
-                f"{f'take `privacy_unit={book.privacy_unit!r}`' if book.privacy_unit in protects else cure}."
-            )
-        ]
-    return []
+        fault = (
+            f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
+            f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: "
+            f"{f'take `privacy_unit={book.privacy_unit!r}`' if book.privacy_unit in protects else cure}."
+        )
+    return [] if fault is None else [PrivacyError(fault)]
 
 
 _MOST_TEXTS = 256
@@ -400,38 +390,29 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
 
     And what is wrong with persons that come beside X. Looks at nothing of X but its size and the index of its rows.
     """
-    known = persons is not None or knows_persons(X)
+    known, fault = persons is not None or knows_persons(X), None
     if privacy_unit == "person" and persons is not None and isinstance(X, Iterator):
-        return [
-            PrivacyError(
-                "`persons` cannot be compared with documents that come one after another before the cost is booked: "
-                "pass the documents as a list."
-            )
-        ]
-    if privacy_unit == "person" and known:
-        try:
-            if persons is not None:
-                check_persons(X, persons)
-        except PrivacyError as fault:
-            return [fault]
-        return []
-    if privacy_unit == "person":
-        return [PrivacyError('`privacy_unit`="person" needs to know the people; pass `persons=` to fit.')]
-    if privacy_unit == "document" and known:
-        return [
-            PrivacyError(
-                '`privacy_unit`="document" protects each document for itself, but `persons` say that one person may '
-                "have written several, who would be protected less: take `privacy_unit='person'`, or leave the persons "
-                "out (Corpus.without_persons())."
-            )
-        ]
-    if persons is not None:
+        fault = (
+            "`persons` cannot be compared with documents that come one after another before the cost is booked: "
+            "pass the documents as a list."
+        )
+    elif privacy_unit == "person" and not known:
+        fault = '`privacy_unit`="person" needs to know the people; pass `persons=` to fit.'
+    elif privacy_unit == "person":
+        return [] if persons is None else collect(lambda: check_persons(X, persons))
+    elif privacy_unit == "document" and known:
+        fault = (
+            '`privacy_unit`="document" protects each document for itself, but `persons` say that one person may '
+            "have written several, who would be protected less: take `privacy_unit='person'`, or leave the persons "
+            "out (Corpus.without_persons())."
+        )
+    elif persons is not None:
         return [
             ParameterError(
                 f"`persons` have no effect where the unit is {privacy_unit}: leave `persons=` out."
             )
         ]
-    return []
+    return [] if fault is None else [PrivacyError(fault)]
 
 
 def book_together(

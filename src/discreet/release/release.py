@@ -7,8 +7,6 @@ guarantee names unit and relation.
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,12 +21,12 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import check, kind_of, optional, whole
+from discreet._base.validate import Rule, check, kind_of, optional, whole
 from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
-from discreet.release.numbers import Promised, Scalar
+from discreet.release.numbers import SUM, Promised, Scalar
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -124,6 +122,7 @@ class Release(Promised):
     topic_word_noise: Floats | None = None
     n_units_noisy: float | None = None
 
+    _NUMBERS: ClassVar[Mapping[str, Rule]] = {"n_units_noisy": optional(SUM)}
     _WARNING: ClassVar[str] = (
         "The noise came from a seed: reproducible, not for release, because whoever knows the seed can subtract it."
     )
@@ -157,7 +156,6 @@ class Release(Promised):
             if not (np.abs(sums - 1) <= SUM_TOLERANCE).all():
                 raise ReleaseError(f"{name} must hold probabilities that sum to 1, but they do not.")
             object.__setattr__(self, name, part)
-        object.__setattr__(self, "n_units_noisy", _checked_number("n_units_noisy", self.n_units_noisy))
         object.__setattr__(self, "vocabulary", words)
 
     def top_words(
@@ -315,20 +313,6 @@ def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floa
     array += 0.0  # there is one zero: -0.0 would be equal, but other bytes
     array.flags.writeable = False
     return array
-
-
-def _checked_number(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ReleaseError(f"{name} must be a number, but is {kind_of(value)}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ReleaseError(f"{name} must be finite, but is {number}.")
-    return number
 
 
 def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:

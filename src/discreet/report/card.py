@@ -214,7 +214,7 @@ def prevalence_card(release: PrevalenceRelease) -> str:
     named = enumerate(zip(release.topics, words, strict=True), 1)
     called = [f"{number}. {plain(wording.shown(name))}{own}" for number, (name, own) in named]
     this = f"""
-{_before(release)} Each document added its shares of them to {"the row of its group" if groups else "one row"}, and a
+Each document added its shares of the topics to {"the row of its group" if groups else "one row"}, and a
 count; {_weight(release)}these sums were released with noise. {_numbers_may_leave(release)}
 Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
 
@@ -331,24 +331,11 @@ def _groups(release: PrevalenceRelease) -> str:
     return "a public list, not made from these texts, as declared by whoever made this"
 
 
-def _booked_here(release: PrevalenceRelease) -> bool:
-    return release.configuration.get("topics_booked_here") is True
-
-
 def _found(release: Release) -> str:
     """Say where the topics come from."""
     if topics_are_public(release):
         return "Public topics that were brought: of lists of words, public text or public vectors, not of private texts"
     return "Topics found in a collection of private texts by latent Dirichlet allocation"
-
-
-def _before(release: PrevalenceRelease) -> str:
-    """Say what was there before the shares were counted."""
-    if _booked_here(release):
-        return "The topics were released before, on the same ledger: what they cost is in the promise above."
-    if topics_are_public(release):
-        return "The topics are public: they were brought, and nothing of these texts is in them."
-    return "The topics were released before."
 
 
 def _topics(release: PrevalenceRelease) -> str:
@@ -360,6 +347,6 @@ def _topics(release: PrevalenceRelease) -> str:
     if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
     cost = f"released at epsilon = {wording.epsilon_shown(float(epsilon))}"
-    if _booked_here(release):
+    if release.configuration.get("topics_booked_here") is True:
         return f"{cost}, which is counted in the promise: both stand on one ledger"
     return f"{cost}, which is not counted in the promise: for readers of both, the costs add up"
