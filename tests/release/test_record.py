@@ -98,10 +98,11 @@ def test_there_is_one_zero():
         ({"configuration": {"a": 10**30}}, "that JSON can hold"),
         ({"configuration": {"random_state": 3}}, "a seed is secret"),
         ({"configuration": {"seed": 3}}, "a seed is secret"),
-        ({"n_units_noisy": math.inf}, "n_units_noisy must be at least"),
-        ({"n_units_noisy": 10**400}, "n_units_noisy must be at least"),
-        ({"n_units_noisy": "12"}, "n_units_noisy must be at least"),
-        ({"n_units_noisy": True}, "n_units_noisy must be at least"),
+        ({"n_units_noisy": -math.inf}, "n_units_noisy must be finite, or None"),
+        ({"n_units_noisy": math.inf}, "n_units_noisy must be finite, or None"),
+        ({"n_units_noisy": 10**400}, "n_units_noisy must be finite, or None"),
+        ({"n_units_noisy": "12"}, "n_units_noisy must be finite, or None"),
+        ({"n_units_noisy": True}, "n_units_noisy must be finite, or None"),
     ],
 )
 def test_what_is_no_release_is_refused(changes, message):

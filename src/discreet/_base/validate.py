@@ -77,7 +77,7 @@ def number(
     def holds(value: Any) -> bool:
         return (
             is_number(value)
-            and (above is None or value > above)
+            and value > (-math.inf if above is None else above)
             and (least is None or value >= least)
             and (value < below if most is None else value <= most)
         )

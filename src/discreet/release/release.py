@@ -21,12 +21,12 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import Rule, check, kind_of, optional, whole
+from discreet._base.validate import Rule, check, kind_of, number, optional, whole
 from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
-from discreet.release.numbers import SUM, Promised, Scalar
+from discreet.release.numbers import Promised, Scalar
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -122,7 +122,7 @@ class Release(Promised):
     topic_word_noise: Floats | None = None
     n_units_noisy: float | None = None
 
-    _NUMBERS: ClassVar[Mapping[str, Rule]] = {"n_units_noisy": optional(SUM)}
+    _NUMBERS: ClassVar[Mapping[str, Rule]] = {"n_units_noisy": optional(number())}
     _WARNING: ClassVar[str] = (
         "The noise came from a seed: reproducible, not for release, because whoever knows the seed can subtract it."
     )
