@@ -130,8 +130,8 @@ def silos() -> list[np.ndarray]:
     return [X[:1000], X[1000:2000], X[2000:]]
 
 
-def federated(mechanism: str, vocabulary: list[str] | None = None, **how: Any) -> list[Any]:
-    model = FederatedLDA(4, mechanism=mechanism, random_state=1, allow_unlearnable=True, **how)
+def federated(vocabulary: list[str] | None = None, **how: Any) -> list[Any]:
+    model = FederatedLDA(4, random_state=1, allow_unlearnable=True, **how)
     named = {} if vocabulary is None else {"vocabulary": vocabulary, "words_are_public": True}
     return topics(model.fit(silos(), **named))
 
@@ -188,11 +188,8 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "WholeDocumentLDA": whole_documents,
     "StreamingLocalLDA": streamed,
     "FederatedLDA, rrp": lambda: [fit_fedlda(silos(), 4, epsilon=40.0, random_state=1).topic_word],
-    "FederatedLDA, bits": lambda: federated("bits", epsilon=4.0, density=0.15),
-    "FederatedLDA, aggregate": lambda: federated("aggregate", epsilon=4.0, delta=1e-6),
-    "FederatedLDA, vectors": lambda: federated(
-        "aggregate", epsilon=4.0, word_vectors=vectors(), vocabulary=WORDS
-    ),
+    "FederatedLDA, aggregate": lambda: federated(epsilon=4.0, delta=1e-6),
+    "FederatedLDA, vectors": lambda: federated(epsilon=4.0, word_vectors=vectors(), vocabulary=WORDS),
     "GibbsLDA": lambda: gibbs(n_topics=4),
     "GibbsLDA, many topics": lambda: gibbs(n_topics=220),
     "GibbsLDA, random start": lambda: gibbs(n_topics=4, init="random"),

@@ -156,9 +156,7 @@ def whole_documents():
 
 
 def federated():
-    return FederatedLDA(
-        3, mechanism="aggregate", epsilon=9.0, delta=1e-3, allow_unlearnable=True, random_state=0
-    )
+    return FederatedLDA(3, epsilon=9.0, delta=1e-3, allow_unlearnable=True, random_state=0)
 
 
 def train(counts, seed):

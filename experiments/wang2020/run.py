@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 
@@ -27,6 +28,9 @@ from fedlda import fit_fedlda
 from discreet.evaluate import completion_perplexity
 from discreet.federated import FederatedLDA
 from discreet.lda import GibbsLDA, fold_in
+from discreet.lda.moments.moments import packed_width
+from discreet.local import BitChannel, LocalLDA
+from discreet.privacy import SecureStream
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DISCREET_DATA", HERE.parents[2] / "shared" / "data"))
@@ -93,12 +97,30 @@ def federated(parts, line, epsilon, n_topics, n_rounds=1, per_token=1, seed=0):
         fitted = fit_fedlda(parts, n_topics, epsilon=epsilon * per_token, random_state=seed, **settings)
         traffic = fitted.bytes_received / len(parts) / n_rounds
         return fitted.topic_word, {"bytes_per_client_and_round": traffic, **told}
-    options = {"bits": {"mechanism": "bits", "density": 0.08}, "aggregate": {"delta": DELTA, "tolerated": 1}}
+    if line == "bits":
+        traffic = bytes_of_bits(parts)
+        return fit_bits(parts, n_topics, epsilon, seed), {"bytes_per_client_and_round": traffic, **told}
     model = FederatedLDA(
-        n_topics, epsilon=epsilon, random_state=seed, allow_unlearnable=True, **options[line]
+        n_topics, epsilon=epsilon, random_state=seed, allow_unlearnable=True, delta=DELTA, tolerated=1
     ).fit(parts)
     traffic = sum(size for size, _ in model.state_.traffic) / len(parts)
     return model.components_, {"bytes_per_client_and_round": traffic, **told}
+
+
+def fit_bits(parts, n_topics, epsilon, seed):
+    """Each silo sends one randomised report of each document's words, and the server fits topics to all of them."""
+    if np.isinf(epsilon):
+        channel, reports = SimpleNamespace(p=1.0, q=0.0), [(part > 0).toarray() for part in parts]
+    else:
+        channel, root = BitChannel.for_replacement(epsilon, 0.08), SecureStream(seed)
+        reports = [channel.reports(part, root.spawn(f"silo {silo}")) for silo, part in enumerate(parts)]
+    model = LocalLDA(n_topics, channel=channel, random_state=seed, allow_unlearnable=True)
+    return model.fit(np.concatenate(reports), simulated=True).topic_word_
+
+
+def bytes_of_bits(parts):
+    """Return the bytes of a silo's reports, packed, on average."""
+    return sum(part.shape[0] * packed_width(part.shape[1]) for part in parts) / len(parts)
 
 
 def split_silos(present, n_silos):

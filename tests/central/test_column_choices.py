@@ -234,7 +234,7 @@ def test_who_cannot_book_with_the_choice_refuses():
     with pytest.raises(PrivacyError, match=r"chosen from the texts.*public vocabulary"):
         FederatedLDA(2).fit([X.counts * 0, X])
     with pytest.raises(PrivacyError, match="chosen from the texts"):
-        Silo(X, Ledger(1.0, 1e-6), [{"mechanism": "aggregate"}])
+        Silo(X, Ledger(1.0, 1e-6), [{"n_clients": 2}])
     assert len(X.ledger.entries) == 1
 
 

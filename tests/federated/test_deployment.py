@@ -26,7 +26,7 @@ BIN = Path(sys.executable).parent
 SERVER = """
 import numpy as np
 from discreet.federated.flower import make_server_app
-SETTINGS = dict(mechanism="aggregate", n_clients=2, n_topics=2, n_words=20, epsilon=4.0, delta=1e-6,
+SETTINGS = dict(n_clients=2, n_topics=2, n_words=20, epsilon=4.0, delta=1e-6,
                 vocabulary=[f"w{{i}}" for i in range(20)], allow_unlearnable=True)
 app = make_server_app(SETTINGS, lambda state: np.save({out!r}, state.topic_word), keep={out!r} + ".sums", timeout=200)
 """
@@ -299,7 +299,7 @@ class Deployment:
 def test_a_supernode_runs_an_evil_app_and_a_silo_does_not(tmp_path):
     """Who may submit an app reads what a SuperNode can read, TLS and node keys or not; of a silo he gets nothing."""
     words = [f"w{i}" for i in range(20)]
-    task = {"mechanism": "aggregate", "n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
+    task = {"n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
     (tmp_path / "tasks.json").write_text(json.dumps([{**task, "vocabulary": vocabulary_digest(words)}]))
     stolen = tmp_path / "stolen.json"
     with Deployment(tmp_path) as deployment:
@@ -317,7 +317,7 @@ def test_a_supernode_runs_an_evil_app_and_a_silo_does_not(tmp_path):
 @pytest.mark.timeout(600)
 def test_two_silos_outlive_a_hasty_run_answer_an_honest_one_and_never_ask_for_its_app(tmp_path):
     words = [f"w{i}" for i in range(20)]
-    task = {"mechanism": "aggregate", "n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
+    task = {"n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
     (tmp_path / "tasks.json").write_text(json.dumps([{**task, "vocabulary": vocabulary_digest(words)}]))
     out, hasty = tmp_path / "topics.npy", tmp_path / "hasty"
     with Deployment(tmp_path) as deployment:

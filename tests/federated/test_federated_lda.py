@@ -1,4 +1,4 @@
-"""FederatedLDA: both settings, their ledgers, and what they refuse."""
+"""FederatedLDA: its ledgers, and what it refuses."""
 
 import math
 
@@ -21,18 +21,14 @@ def corpus(n=6000, n_words=60, n_topics=3, seed=0):
 
 PARTS = [corpus(2000, seed=seed) for seed in range(3)]
 HELD_OUT = corpus(300, seed=9)
-SETTINGS = {
-    "bits": {"epsilon": 4.0, "density": 0.15},
-    "aggregate": {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1},
-}
+SETTINGS = {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1}
 
 
-@pytest.mark.parametrize("mechanism", SETTINGS)
-def test_topics_are_learned_and_the_promise_is_booked(mechanism):
-    model = discreet.FederatedLDA(3, mechanism=mechanism, random_state=0, **SETTINGS[mechanism]).fit(PARTS)
+def test_topics_are_learned_and_the_promise_is_booked():
+    model = discreet.FederatedLDA(3, random_state=0, **SETTINGS).fit(PARTS)
     even = completion_perplexity(np.asarray(sum(PARTS).sum(0)), HELD_OUT)
     assert completion_perplexity(model.components_, HELD_OUT) < 0.75 * even
-    promised = SETTINGS[mechanism]["epsilon"]
+    promised = SETTINGS["epsilon"]
     assert len(model.client_ledgers_) == 3
     for ledger in model.client_ledgers_:
         assert promised * 0.999 <= ledger.spent().epsilon <= promised * (1 + 1e-9)
@@ -41,28 +37,25 @@ def test_topics_are_learned_and_the_promise_is_booked(mechanism):
     assert model.transform(HELD_OUT).shape == (300, 3)
 
 
-@pytest.mark.parametrize("mechanism", SETTINGS)
-def test_the_same_seed_gives_the_same_bytes(mechanism):
-    options = {**SETTINGS[mechanism], "allow_unlearnable": True}
+def test_the_same_seed_gives_the_same_bytes():
+    options = {**SETTINGS, "allow_unlearnable": True}
     one, two, other = (
-        FederatedLDA(2, mechanism=mechanism, random_state=seed, **options).fit(PARTS).components_
-        for seed in (1, 1, 2)
+        FederatedLDA(2, random_state=seed, **options).fit(PARTS).components_ for seed in (1, 1, 2)
     )
     assert one.tobytes() == two.tobytes() != other.tobytes()
 
 
 def test_defaults_are_the_safe_ones():
     model = FederatedLDA()
-    assert (model.mechanism, model.epsilon, model.delta, model.n_topics) == ("aggregate", 1.0, 1e-6, 20)
+    assert (model.epsilon, model.delta, model.n_topics) == (1.0, 1e-6, 20)
     assert model.silos_see_result
 
 
-@pytest.mark.parametrize("mechanism", SETTINGS)
-def test_what_follows_a_release(mechanism):
+def test_what_follows_a_release():
     pd = pytest.importorskip("pandas")
-    options = {**SETTINGS[mechanism], "allow_unlearnable": True}
+    options = {**SETTINGS, "allow_unlearnable": True}
     words = [f"word{i}" for i in range(60)]
-    model = FederatedLDA(3, mechanism=mechanism, random_state=0, **options)
+    model = FederatedLDA(3, random_state=0, **options)
     shares = model.fit_transform(PARTS, vocabulary=words, words_are_public=True)
     assert shares.shape == (6000, 3)
     np.testing.assert_allclose(shares.sum(1), 1)
@@ -76,13 +69,10 @@ def test_what_follows_a_release(mechanism):
         model.transform(HELD_OUT[:, :-1])
 
 
-@pytest.mark.parametrize("mechanism", SETTINGS)
-def test_what_is_planned_is_what_is_booked(mechanism):
+def test_what_is_planned_is_what_is_booked():
     from discreet.privacy.accounting.totals import composed_epsilon
 
-    model = FederatedLDA(
-        2, mechanism=mechanism, allow_unlearnable=True, random_state=0, **SETTINGS[mechanism]
-    )
+    model = FederatedLDA(2, allow_unlearnable=True, random_state=0, **SETTINGS)
     planned = model.planned_event()
     for ledger in model.fit(PARTS).client_ledgers_:
         spent = ledger.spent()
@@ -91,10 +81,10 @@ def test_what_is_planned_is_what_is_booked(mechanism):
 
 
 def test_all_faults_of_a_call_are_told_at_once():
-    model = FederatedLDA(0, mechanism="none", epsilon=-1.0, density=2.0, tolerated=-1, random_state="x")
+    model = FederatedLDA(0, delta=2.0, epsilon=-1.0, tolerated=-1, random_state="x")
     with pytest.raises(PrivacyError) as found:
         model.fit(PARTS)
-    for name in ("n_topics", "mechanism", "epsilon", "density", "tolerated", "random_state"):
+    for name in ("n_topics", "delta", "epsilon", "tolerated", "random_state"):
         assert f"{name} must be" in str(found.value)
 
 
@@ -110,24 +100,23 @@ def test_a_fit_that_learned_nothing_keeps_what_was_paid_for():
 
 
 def test_a_secure_run_is_for_release():
-    model = FederatedLDA(2, mechanism="aggregate", epsilon=2.0, delta=1e-6).fit(PARTS)
+    model = FederatedLDA(2, epsilon=2.0, delta=1e-6).fit(PARTS)
     assert not model.release_.reproducible
     assert model.release_.configuration["dropouts_tolerated"] == 0
 
 
 def test_without_privacy_the_twin_says_so():
-    model = FederatedLDA(3, mechanism="aggregate", epsilon=math.inf, delta=1e-6, random_state=0).fit(PARTS)
+    model = FederatedLDA(3, epsilon=math.inf, delta=1e-6, random_state=0).fit(PARTS)
     assert math.isinf(model.release_.ledger.guarantee().epsilon)
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"mechanism": "none", "epsilon": 1.0}, ParameterError),
-        ({"mechanism": "bits", "epsilon": 0.0}, PrivacyError),
-        ({"mechanism": "bits", "epsilon": math.nan}, PrivacyError),
-        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 0.0}, PrivacyError),
-        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 3}, ParameterError),
+        ({"epsilon": 0.0}, PrivacyError),
+        ({"epsilon": math.nan}, PrivacyError),
+        ({"epsilon": 1.0, "delta": 0.0}, PrivacyError),
+        ({"epsilon": 1.0, "delta": 1e-6, "tolerated": 3}, ParameterError),
     ],
 )
 def test_settings_that_cannot_be_kept_are_refused(options, error):
@@ -152,22 +141,28 @@ def test_parts_that_do_not_go_together_are_refused():
 
 
 def test_budget_stops_a_server_that_asks_again():
-    from discreet.federated import Account, client_update, init_server
+    from discreet.federated import Account, agreed_terms, client_update, init_server, server_step
     from discreet.federated.federated_lda import make_ledger
     from discreet.privacy import SecureStream
 
-    state = init_server("bits", n_clients=1, n_topics=2, n_words=60, epsilon=2.0)
-    account, stream = Account(0, make_ledger(state)), SecureStream(0)
-    client_update(state, PARTS[0], stream, account)
+    first = state = init_server(
+        n_clients=1, n_topics=2, n_words=60, epsilon=2.0, delta=1e-6, vocabulary=[f"w{i}" for i in range(60)]
+    )
+    account, stream = Account(0, make_ledger(state), expected=agreed_terms(state)), SecureStream(0)
+    while not state.finished:
+        state = server_step(state, [client_update(state, PARTS[0], stream, account)])
     with pytest.raises(BudgetExceeded):
-        client_update(state, PARTS[0], stream, account)
+        client_update(first, PARTS[0], stream, account)
     assert len(account.ledger.entries) == 1
 
 
 def test_settings_that_do_not_go_together_are_refused_with_the_plan():
     for options, names in (
-        ({"mechanism": "bits", "word_vectors": np.eye(60)}, ("word_vectors", "mechanism")),
-        ({"delta": 0.0}, ("mechanism", "delta")),
+        (
+            {"word_vectors": np.eye(60), "silos_see_result": False},
+            ("word_vectors", "silos_see_result"),
+        ),
+        ({"delta": 0.0}, ("delta",)),
     ):
         with pytest.raises(DiscreetError) as found:
             FederatedLDA(2, **options).planned_event()
@@ -185,5 +180,5 @@ def test_each_silo_books_before_its_counts_are_read():
             return booked[-1]
 
     with pytest.raises(CorpusError, match="row 3"):
-        Watched(2, mechanism="bits", random_state=0).fit([PARTS[0], bad])
+        Watched(2, random_state=0).fit([PARTS[0], bad])
     assert [len(ledger.entries) for ledger in booked] == [1, 1]

@@ -64,14 +64,13 @@ def client_app(agreed, folder):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("mechanism", "options"),
+    "options",
     [
-        ("bits", {"epsilon": 5.0, "density": 0.2}),
-        ("aggregate", {"epsilon": np.inf, "delta": 1e-6}),
-        ("aggregate", {"epsilon": 2.0, "delta": 1e-6, "word_vectors": np.eye(N_WORDS)[:, ::10] + 0.1}),
+        {"epsilon": np.inf, "delta": 1e-6},
+        {"epsilon": 2.0, "delta": 1e-6, "word_vectors": np.eye(N_WORDS)[:, ::10] + 0.1},
     ],
 )
-def test_simulation(mechanism, options, tmp_path):
+def test_simulation(options, tmp_path):
     from flwr.simulation import run_simulation
 
     from discreet.federated import agreed_terms, init_server, load_state
@@ -79,7 +78,7 @@ def test_simulation(mechanism, options, tmp_path):
     from discreet.federated.sum_round import contributions
 
     found = []
-    settings = {"mechanism": mechanism, "n_clients": 2, "n_topics": 2, "n_words": N_WORDS, **options}
+    settings = {"n_clients": 2, "n_topics": 2, "n_words": N_WORDS, **options}
     settings |= {"allow_unlearnable": True, "vocabulary": [f"w{i}" for i in range(N_WORDS)]}
     agreed = agreed_terms(init_server(**settings))
     kept = tmp_path / "sums.npz"
@@ -97,6 +96,6 @@ def test_simulation(mechanism, options, tmp_path):
         assert len(found[0].traffic) == 24
         np.testing.assert_array_equal(load_state(kept).topic_word, found[0].topic_word)
         assert load_state(kept).sums.n == found[0].sums.n == pytest.approx(1000, abs=500)
-    elif mechanism == "aggregate":
+    else:
         np.testing.assert_array_equal(found[0].sums.values, contributions(silo(0)) + contributions(silo(1)))
         np.testing.assert_array_equal(load_state(kept).sums.values, found[0].sums.values)

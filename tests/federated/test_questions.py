@@ -29,6 +29,7 @@ from discreet.federated import (
     load_state,
     save_state,
     server_step,
+    sum_round,
 )
 from discreet.federated import question_round as questions
 from discreet.federated.account import vocabulary_digest
@@ -59,7 +60,7 @@ class Party:
 
     def __init__(self, n_documents=400, **more):
         options = {"epsilon": 2.0, "delta": 1e-6, "word_vectors": VECTORS, "vocabulary": WORDS, **more}
-        self.state = init_server("aggregate", n_clients=N, n_topics=K, n_words=V, **options)
+        self.state = init_server(n_clients=N, n_topics=K, n_words=V, **options)
         terms = agreed_terms(self.state)
         self.silos = [silo(seed, n_documents) for seed in range(N)]
         self.accounts = [Account(c, make_ledger(self.state), expected=terms) for c in range(N)]
@@ -321,7 +322,7 @@ def test_sizes_of_messages_tell_nothing_of_documents():
     for kind in kinds(SUMS):
         n_columns, n_weights = {"words": (0, 0), "squares": (20, 0), "topics": (20, 1000)}[kind]
         asked = Asked(kind, 0, (), np.ones((1000, n_columns), np.int64), np.ones(n_weights, np.int64))
-        numbers += sum(questions._sizes(asked).values())
+        numbers += sum(questions._sizes_of(asked).values())
     assert 8 * numbers == 329_688
 
 
@@ -374,10 +375,8 @@ def test_later_sums_are_judged_by_a_number_of_documents_that_is_noisy():
     for documents in (whole, whole + 40 * course.n_deviation):
         state = replace(party.state, sums=low, round=2 * MESSAGES - 1)
         with pytest.MonkeyPatch.context() as patch:
-            total = np.full(1, int(documents * 2**18))
-            patch.setattr(questions.sum_round, "take", lambda *_, total=total: total)
             patch.setattr(questions.sum_round, "more_noise", lambda *_: 0.01)
-            found.append(questions.combine(state, {})[1])
+            found.append(questions.learn(state, np.full(1, int(documents * 2**18)), N)[1])
     assert not getattr(found[0], "nonsense", False)
     assert found[1].nonsense
 
@@ -386,15 +385,15 @@ def test_silos_that_were_told_other_sums_do_not_go_on_together():
     """The second sum has a quarter of the first's precision: beside silos in the first one, noise would be missing."""
     party = Party(allow_unlearnable=True).on_to(MESSAGES)
     hellos = {c: update.values for c, update in enumerate(party.updates())}
-    elsewhere = replace(party.state, round=0, sums=party.state.sums._replace(masks=None))
+    elsewhere = replace(party.state, round=0, masks=None)
     rich = Account(1, Ledger(100.0, 1e-6), expected=agreed_terms(party.state))
     other = client_update(elsewhere, party.silos[1], party.streams[1], rich)
-    refused = questions.fault(party.state, other._replace(round=MESSAGES))
+    refused = sum_round.fault(party.state, other._replace(round=MESSAGES), 1)
     assert "without a proof" in refused
     # A server that takes it all the same: the others find it out.
     shown = {c: hello.tobytes() for c, hello in {**hellos, 1: other.values}.items()}
-    masks = questions.Sum(shown, {}, (), {}, {})
-    party.state = replace(party.state, sums=party.state.sums._replace(masks=masks), round=MESSAGES + 1)
+    masks = sum_round.Sum(shown, {}, (), {}, {})
+    party.state = replace(party.state, masks=masks, round=MESSAGES + 1)
     with pytest.raises(PrivacyError, match="does not prove"):
         party.updates([0])
     assert len(party.accounts[0].ledger.entries) == 1
@@ -402,10 +401,10 @@ def test_silos_that_were_told_other_sums_do_not_go_on_together():
 
 def test_keys_of_one_sum_are_no_keys_of_the_next():
     party = Party(allow_unlearnable=True).on_to(1)
-    old = party.state.sums.masks.hellos
+    old = party.state.masks.hellos
     party.on_to(MESSAGES)
     replayed = party.updates([0])[0]._replace(values=np.frombuffer(old[0], np.uint8))
-    assert "without a proof" in questions.fault(party.state, replayed)
+    assert "without a proof" in sum_round.fault(party.state, replayed, 1)
 
 
 @pytest.mark.parametrize(
@@ -442,7 +441,7 @@ def test_topics_that_are_none_are_refused():
             questions.asked_of(party.state, replace(asked, **change).table, replace(asked, **change).weights)
 
 
-TASK = {"mechanism": "aggregate", "statistic": "questions", "n_clients": N, "tolerated": 1, "n_words": V,
+TASK = {"statistic": "questions", "n_clients": N, "tolerated": 1, "n_words": V,
         "epsilon": 2.0, "delta": 1e-6, "vocabulary": vocabulary_digest(WORDS)}  # fmt: skip
 
 
@@ -480,8 +479,7 @@ def test_no_keys_are_left_when_a_course_ends_early(number, tmp_path):
 
 def test_courses_that_ended_early_make_room_in_memory(monkeypatch):
     silos = [Silo(silo(c), Ledger(40.0, 1e-6), [TASK]) for c in range(N)]
-    monkeypatch.setattr("discreet.federated.silo._MOST_IDLE", 2)
-    monkeypatch.setattr("discreet.federated.silo._PATIENCE", 0.0)
+    monkeypatch.setattr("discreet.federated.silo._MOST_RUNS", 2)
     for run in range(3):
         state = Party(tolerated=1, allow_unlearnable=True).state
         while state.round < MESSAGES:
@@ -553,29 +551,25 @@ def questions_update(client, answer):
 
 def test_what_does_not_go_together_is_refused():
     parts = [silo(0), silo(1)]
-    with pytest.raises(ParameterError, match='word_vectors need mechanism="aggregate"'):
-        FederatedLDA(K, mechanism="bits", word_vectors=VECTORS).fit(parts)
     with pytest.raises(ParameterError, match="needs the word of each column"):
         FederatedLDA(K, word_vectors=VECTORS).fit(parts)
     sizes = {"n_clients": 2, "n_topics": K, "n_words": V, "epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(ParameterError, match="asks for; give public vectors"):
-        init_server("aggregate", statistic="questions", **sizes)
-    with pytest.raises(ParameterError, match="word_vectors need mechanism="):
-        init_server("bits", word_vectors=VECTORS, vocabulary=WORDS, **sizes)
+        init_server(statistic="questions", **sizes)
     with pytest.raises(ParameterError, match="statistic must be"):
-        init_server("aggregate", statistic="none", **sizes)
+        init_server(statistic="none", **sizes)
     with pytest.raises((ParameterError, CorpusError)):
-        init_server("aggregate", word_vectors=VECTORS[:-1], vocabulary=WORDS, **sizes)
+        init_server(word_vectors=VECTORS[:-1], vocabulary=WORDS, **sizes)
     found = match_vectors(VECTORS, WORDS)
     for others in (WORDS[::-1], vocabulary_digest(WORDS[::-1])):
         with pytest.raises(ParameterError, match=r"word_vectors were matched to 12 (other )?words"):
-            init_server("aggregate", word_vectors=found, vocabulary=others, **sizes)
+            init_server(word_vectors=found, vocabulary=others, **sizes)
     for mine in (WORDS, vocabulary_digest(WORDS), ""):
-        state = init_server("aggregate", word_vectors=found, vocabulary=mine, **sizes)
+        state = init_server(word_vectors=found, vocabulary=mine, **sizes)
         assert state.sums.said["word_vectors_coverage"] == "12 of 12 words"
     with pytest.raises(ParameterError, match="vocabulary has 11 words, but there are 12"):
-        init_server("aggregate", word_vectors=VECTORS[1:], vocabulary=WORDS[1:], **sizes)
-    assert init_server("aggregate", word_vectors=VECTORS, **sizes).n_rounds == SUMS * MESSAGES
+        init_server(word_vectors=VECTORS[1:], vocabulary=WORDS[1:], **sizes)
+    assert init_server(word_vectors=VECTORS, **sizes).n_rounds == SUMS * MESSAGES
 
 
 def test_silos_see_results_where_questions_are_made_of_sums():
@@ -585,7 +579,7 @@ def test_silos_see_results_where_questions_are_made_of_sums():
     for refused in (
         model.planned_event,
         lambda: model.fit([silo(0), silo(1)], vocabulary=WORDS, words_are_public=True),
-        lambda: init_server("aggregate", n_clients=3, n_topics=K, n_words=V, epsilon=1.0, delta=1e-6, **how),
+        lambda: init_server(n_clients=3, n_topics=K, n_words=V, epsilon=1.0, delta=1e-6, **how),
     ):
         with pytest.raises(PrivacyError, match="silos see"):
             refused()

@@ -88,7 +88,7 @@ def test_any_silos_that_see_the_result_lose_no_more_than_is_told(n, tolerated, e
     from discreet.federated.sum_round import counted_on, noise_multiplier
 
     sizes = {"n_clients": n, "n_topics": 2, "n_words": 50, "tolerated": tolerated}
-    state = init_server("aggregate", epsilon=epsilon, delta=1e-6, **sizes)
+    state = init_server(epsilon=epsilon, delta=1e-6, **sizes)
     total = _deviation(state)
     share = share_of_noise(total, counted_on(state))
     z = noise_multiplier(state.epsilon, state.delta)
@@ -108,13 +108,13 @@ def test_two_silos_lose_more_to_each_other_where_the_result_was_to_stay_with_the
     from discreet.federated.sum_round import counted_on, noise_multiplier
 
     sizes = {"n_clients": 2, "n_topics": 2, "n_words": 50, "epsilon": 2.0, "delta": 1e-6}
-    hidden = init_server("aggregate", silos_see_result=False, **sizes)
+    hidden = init_server(silos_see_result=False, **sizes)
     total = _deviation(hidden)
     share = share_of_noise(total, counted_on(hidden))
     z = noise_multiplier(hidden.epsilon, hidden.delta)
     assert _lost(z, float(2 * share**2 / total**2)) == pytest.approx(2.0, rel=1e-6)
     assert _lost(z, float(share**2 / total**2)) == pytest.approx(2.93, abs=0.005)
-    seen = init_server("aggregate", **sizes)
+    seen = init_server(**sizes)
     assert counted_on(seen) == 1
 
 
@@ -141,9 +141,9 @@ def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
     from discreet.federated.sum_round import counted_on
 
     empty = np.zeros((1, 40), int)
-    model = FederatedLDA(
-        2, mechanism="aggregate", epsilon=1.0, delta=1e-6, tolerated=1, allow_unlearnable=True, random_state=0
-    ).fit([empty, empty])
+    model = FederatedLDA(2, epsilon=1.0, delta=1e-6, tolerated=1, allow_unlearnable=True, random_state=0).fit(
+        [empty, empty]
+    )
     state = model.state_
     assert counted_on(state) == 1
     pairs = state.sums.values[41:]
@@ -158,7 +158,7 @@ def test_topics_are_fitted_with_the_noise_that_is_in_the_sum(n, tolerated, missi
     from discreet.federated.state import VECTOR
 
     sizes = {"n_clients": n, "n_topics": 2, "n_words": 40, "tolerated": tolerated, "vocabulary": "0" * 64}
-    state = init_server("aggregate", epsilon=1.0, delta=1e-6, allow_unlearnable=True, **sizes)
+    state = init_server(epsilon=1.0, delta=1e-6, allow_unlearnable=True, **sizes)
     accounts = [Account(c, make_ledger(state), expected=agreed_terms(state)) for c in range(n)]
     told, real = [], sum_round.moments_of_sums
     monkeypatch.setattr(sum_round, "moments_of_sums", lambda *given: told.append(given[3:]) or real(*given))

@@ -19,7 +19,6 @@ from discreet.privacy import Ledger
 
 WORDS = [f"w{i}" for i in range(20)]
 TASK = {
-    "mechanism": "aggregate",
     "n_clients": 3,
     "tolerated": 1,
     "n_words": 20,
@@ -36,8 +35,7 @@ def counts(seed, n=400):
 
 def begin(**other):
     options = {"n_clients": 3, "tolerated": 1, "epsilon": 2.0, **other}
-    mechanism = options.pop("mechanism", "aggregate")
-    return init_server(mechanism, n_topics=2, n_words=20, vocabulary=WORDS, delta=1e-6, **options)
+    return init_server(n_topics=2, n_words=20, vocabulary=WORDS, delta=1e-6, **options)
 
 
 def asked(state, client):
@@ -46,7 +44,7 @@ def asked(state, client):
 
 def test_three_silos_answer_what_was_agreed():
     state = begin(allow_unlearnable=True)
-    silos = [Silo(counts(c), Ledger(2.0, 1e-6), [{"mechanism": "bits"}, TASK]) for c in range(3)]
+    silos = [Silo(counts(c), Ledger(2.0, 1e-6), [{**TASK, "epsilon": 1.0}, TASK]) for c in range(3)]
     while not state.finished:
         answers = [silo.answer(asked(state, c), 1) for c, silo in enumerate(silos)]
         state = server_step(
@@ -65,7 +63,6 @@ def test_three_silos_answer_what_was_agreed():
         {"epsilon": 3.0},
         {"n_clients": 9},
         {"tolerated": 0},
-        {"mechanism": "bits"},
         {"silos_see_result": False},
     ],
 )
@@ -102,9 +99,7 @@ def test_counts_are_checked_before_anything_is_answered():
         Silo(-counts(0), Ledger(2.0, 1e-6), [TASK])
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{}", "[]", "[1]", '[{"mechanism": "bits", "n_word": 3}]', '[{"n_words": 3}]']
-)
+@pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '[{"n_word": 3}]', '[{"mechanism": "bits"}]'])
 def test_task_files_that_are_none_are_refused(content, tmp_path):
     (tmp_path / "tasks.json").write_text(content)
     with pytest.raises(ParameterError, match="tasks"):
@@ -133,7 +128,7 @@ def test_the_command_prints_the_digest_of_a_vocabulary(tmp_path, capsys):
         (TASK, [], "--root-certificates"),
         ({**TASK, "vocabulary": vocabulary_digest(WORDS[::-1])}, ["--insecure"], "other words"),
         ({**TASK, "n_words": 19}, ["--insecure"], "other words"),
-        ({**TASK, "mechanism": "none"}, ["--insecure"], "same unit"),
+        ({**TASK, "mechanism": "none"}, ["--insecure"], "settings out of"),
     ],
 )
 def test_the_command_refuses_before_it_connects(task, more, reason, tmp_path, capsys):

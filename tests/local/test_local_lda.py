@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from tests.naive import local as naive
 
-from discreet import FederatedLDA, LocalLDA, Release
+from discreet import LocalLDA, Release
 from discreet.errors import CorpusError, ParameterError
 from discreet.local import BitChannel, Moments
 from discreet.local.local_lda import losses
@@ -118,13 +118,6 @@ def test_an_exact_number_of_reports_is_not_called_noisy():
     assert "Number of reports 5,000: exact" in page
     for text in (release.card(), page):
         assert "noisy number" not in text
-    silos = FederatedLDA(
-        2, mechanism="bits", epsilon=8.0, density=0.15, allow_unlearnable=True, random_state=0
-    )
-    told = silos.fit([present[:3000], present[3000:]]).release_
-    assert silos.learnable_ == told.configuration["learnable"] >= 2
-    assert row in told.card()
-    assert "noisy number" not in told.card() + told.to_html()
 
 
 def test_losses_are_never_below_the_true_ones_and_know_the_limit():

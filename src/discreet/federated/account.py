@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet._base.arrays import carried, names_of
-from discreet._base.validate import refuse
-from discreet.corpus.vocabulary import faults_of_runs, refuse_chosen_columns
+from discreet._base.arrays import carried
+from discreet.corpus.vocabulary import refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.masks.keys import ORDER
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 
-#: Whom each mechanism's promise is about: unit and relation of the clients' ledgers.
-UNITS = {
-    "bits": ("word", "replace_one"),
-    "aggregate": ("document", "add_or_remove_one"),
-}
+#: Whom the promise is about: unit and relation of the clients' ledgers.
+UNIT = ("document", "add_or_remove_one")
 #: What a silo must have been told by others than the server before it sends its share of a sum: the noise hangs on it.
 AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
@@ -54,15 +50,12 @@ def check_silo(part: Any, n_words: int) -> Any:
     return check_counts(part, n_words=n_words)
 
 
-def check_columns(corpus: Any, mechanism: str, n_words: int) -> None:
+def check_columns(corpus: Any, n_words: int) -> None:
     """Refuse columns that no promise can be made about, before anything is booked; reads no counts.
 
-    These are columns of another number than the server asks for, columns that were chosen from the texts, and, where
-    the promise is about one word, runs of words.
+    These are columns of another number than the server asks for, and columns that were chosen from the texts.
     """
     refuse_chosen_columns(corpus)
-    if mechanism == "bits":
-        refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
     shape = getattr(carried(corpus, "counts"), "shape", None) or getattr(corpus, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[1] != n_words):
         raise CorpusError(
@@ -71,7 +64,7 @@ def check_columns(corpus: Any, mechanism: str, n_words: int) -> None:
         )
 
 
-def read_corpus_now(corpus: Any, mechanism: str, n_words: int) -> Any:
+def read_corpus_now(corpus: Any, n_words: int) -> Any:
     """Return a silo's counts, checked, or call for them: only after the booking.
 
     All that leaves a silo is computed from what this returns. A word in two entries of a row would count twice in the
@@ -79,7 +72,7 @@ def read_corpus_now(corpus: Any, mechanism: str, n_words: int) -> Any:
     """
     if callable(corpus):
         corpus = corpus()
-        check_columns(corpus, mechanism, n_words)
+        check_columns(corpus, n_words)
     return check_silo(corpus, n_words)
 
 
@@ -94,11 +87,11 @@ class Account:
         Its budget.
     expected : mapping, optional
         What was agreed with the other silos, by the names of :class:`~discreet.federated.State`: a server that asks
-        otherwise gets nothing. "aggregate" needs ``n_clients``, ``tolerated``, ``n_words`` and ``vocabulary`` (see
+        otherwise gets nothing. It needs ``n_clients``, ``tolerated``, ``n_words`` and ``vocabulary`` (see
         :func:`vocabulary_digest`), because how much noise is enough depends on them; ``silos_see_result`` is True, and
         ``statistic`` "pairs", where it is left out.
     confirm : callable, optional
-        "aggregate": ``confirm(digits, client, n_clients)`` is called before anything is booked, with 40 digits that
+        ``confirm(digits, client, n_clients)`` is called before anything is booked, with 40 digits that
         must be the same in all silos, and this silo's number among theirs, from 0; False stops. Only someone who
         compares both knows that the server did not make the other silos up, or ask one of them twice.
 
@@ -128,19 +121,34 @@ class Account:
         self.masker: Any = None
         self.terms: dict[str, str] | None = None
 
-    def agree(self, mechanism: str, terms: Mapping[str, Any]) -> None:
+    def agree(self, terms: Mapping[str, Any]) -> None:
         """Hold the server to what was agreed and to the settings of its first round, and the ledger to the unit.
 
         A sum's noise is worked out from the number of clients: a server that chose or changed settings could have more
         told than was booked.
         """
-        ledger, wanted = self.ledger, UNITS[mechanism]
-        if (ledger.privacy_unit, ledger.neighboring) != wanted:
+        ledger, (unit, neighboring) = self.ledger, UNIT
+        if (ledger.privacy_unit, ledger.neighboring) != UNIT:
             raise PrivacyError(
-                f'this ledger protects {ledger.privacy_unit} ({ledger.neighboring}), but "{mechanism}" protects '
-                f'{wanted[0]} ({wanted[1]}); open one with privacy_unit="{wanted[0]}", neighboring="{wanted[1]}".'
+                f"this ledger protects {ledger.privacy_unit} ({ledger.neighboring}), but a sum protects {unit} "
+                f'({neighboring}); open one with privacy_unit="{unit}", neighboring="{neighboring}".'
             )
-        self._hold_to_agreement(mechanism, terms)
+        unknown = sorted(set(self.expected) - set(terms))
+        if unknown:
+            raise ParameterError(
+                f"expected has {', '.join(unknown)}, which is not a setting; these are: {', '.join(sorted(terms))}."
+            )
+        missing = [name for name in AGREED if self.expected.get(name) in (None, "")]
+        if missing:
+            raise PrivacyError(
+                f"a silo must know {', '.join(missing)} from someone other than the server, which could otherwise "
+                "choose the noise; give expected={...} with what the silos agreed on."
+            )
+        expected = {"silos_see_result": True, "statistic": "pairs", **self.expected}
+        other = [name for name, value in expected.items() if terms[name] != value]
+        if other:
+            told = "; ".join(f"{name} {terms[name]!r} instead of {expected[name]!r}" for name in other)
+            raise PrivacyError(f"the server asks for what was not agreed ({told}); nothing is sent.")
         told = {name: str(value) for name, value in terms.items()}
         changed = [name for name, value in (self.terms or told).items() if told.get(name) != value]
         if changed:
@@ -148,26 +156,6 @@ class Account:
                 f"the server changed {', '.join(changed)} since this client's first round; nothing is sent. Start over."
             )
         self.terms = told
-
-    def _hold_to_agreement(self, mechanism: str, terms: Mapping[str, Any]) -> None:
-        unknown = sorted(set(self.expected) - set(terms))
-        if unknown:
-            raise ParameterError(
-                f"expected has {', '.join(unknown)}, which is not a setting; these are: {', '.join(sorted(terms))}."
-            )
-        expected = self.expected
-        if mechanism == "aggregate":
-            missing = [name for name in AGREED if expected.get(name) in (None, "")]
-            if missing:
-                raise PrivacyError(
-                    f"a silo must know {', '.join(missing)} from someone other than the server, which could "
-                    "otherwise choose the noise; give expected={...} with what the silos agreed on."
-                )
-            expected = {"silos_see_result": True, "statistic": "pairs", **expected}
-        other = [name for name, value in expected.items() if terms[name] != value]
-        if other:
-            told = "; ".join(f"{name} {terms[name]!r} instead of {expected[name]!r}" for name in other)
-            raise PrivacyError(f"the server asks for what was not agreed ({told}); nothing is sent.")
 
     def afford(self, event: events.Event) -> None:
         """Raise ``BudgetExceeded`` where an event does not fit the ledger now; nothing is booked."""

@@ -1,6 +1,6 @@
 """FederatedLDA: topics of texts that stay in their silos, simulated in one process. A shell over the round functions.
 
-The guarantees and their proofs stand in :mod:`~discreet.federated.bit_round` and :mod:`~discreet.federated.sum_round`.
+The guarantee and its proof stand in :mod:`~discreet.federated.sum_round`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ from discreet._base.validate import (
     THREADS,
     collect,
     declared,
-    refuse,
 )
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.vocabulary import (
     GivenWords,
     WordOrigin,
-    faults_of_runs,
     given_words,
     refuse_chosen_columns,
 )
 from discreet.corpus.word_vectors import read_vectors
-from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
-from discreet.federated.account import UNITS, Account, vocabulary_digest
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.federated import question_round, sum_round
+from discreet.federated.account import UNIT, Account, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
 from discreet.federated.state import RULES, State, agreed_terms, faults_together
 from discreet.privacy.accounting import events
@@ -56,27 +55,20 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     ----------
     n_topics : int, default 20
         Number of topics, K.
-    mechanism : {"aggregate", "bits"}, default "aggregate"
-        "aggregate": moments summed over silos by secure aggregation, with noise that the silos bring together; by far
-        the most topics for a promise about whole documents. "bits": one randomised report of each document's words,
-        once.
     epsilon, delta : float, default 1.0 and 1e-6
-        The promise: for one whole document added or removed ("aggregate", the only one that uses delta), or for one
-        replaced word ("bits").
+        The promise, for one whole document added or removed: moments are summed over silos by secure aggregation, with
+        noise that the silos bring together.
     tolerated : int, default 0
-        "aggregate": how many silos may drop out, or be in league with the server; below half of them, or so many that
-        each silo brings all the noise.
+        How many silos may drop out, or be in league with the server; below half of them, or so many that each silo
+        brings all the noise.
     silos_see_result : bool, default True
-        "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
-        much that the others' is enough. False only where the result stays with the server; not with ``word_vectors``,
-        where questions to silos are made of sums.
+        Whether silos see the topics. They know their own noise and can subtract it, so each brings so much that the
+        others' is enough. False only where the result stays with the server; not with ``word_vectors``, where questions
+        to silos are made of sums.
     word_vectors : path, mapping, KeyedVectors, array or (words, array), optional
-        "aggregate": *public* vectors of the words (see :func:`discreet.corpus.match_vectors`). In place of words and
-        pairs, three questions about whole documents are then summed, one after the other, in four sums that cost
-        together what the one does (:mod:`~discreet.federated.question_round`). They must not have been trained on the
-        private texts.
-    density : float, default 0.02
-        "bits": public guess of the share of the vocabulary that a document has.
+        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`). In place of words and pairs, three
+        questions about whole documents are then summed, one after the other, in four sums that cost together what the
+        one does (:mod:`~discreet.federated.question_round`). They must not have been trained on the private texts.
     allow_unlearnable : bool, default False
         Fit even where nothing but the words' frequencies stands above the noise.
     random_state : int, optional
@@ -127,13 +119,11 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
 
     n_topics: Annotated[int, RULES["n_topics"]] = 20
     _: KW_ONLY
-    mechanism: Annotated[str, RULES["mechanism"]] = "aggregate"
     epsilon: float = 1.0
     delta: Annotated[float, RULES["delta"]] = 1e-6
     tolerated: Annotated[int, RULES["tolerated"]] = 0
     silos_see_result: Annotated[bool, FLAG] = True
     word_vectors: Annotated[Any, ANYTHING] = None
-    density: Annotated[float, RULES["density"]] = 0.02
     allow_unlearnable: Annotated[bool, FLAG] = False
     random_state: Annotated[int | None, SEED] = None
     n_jobs: Annotated[int | None, THREADS] = None
@@ -143,7 +133,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
         if not faults:
             statistic = "pairs" if self.word_vectors is None else "questions"
-            faults += faults_together(self.mechanism, self.delta, self.silos_see_result, statistic)
+            faults += faults_together(self.delta, self.silos_see_result, statistic)
         return faults
 
     def planned_event(self) -> events.Event:
@@ -160,15 +150,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             Naming all parameters that are out of range.
         """
         self._check_parameters()
-        if self.word_vectors is not None:
-            from discreet.federated.question_round import planned
-
-            return planned(self.epsilon, self.delta)
-        if self.mechanism == "aggregate":
-            from discreet.federated.sum_round import sum_event
-
-            return sum_event(self.epsilon, self.delta)
-        return events.pure(self.epsilon)
+        part = sum_round if self.word_vectors is None else question_round
+        return part.planned(self.epsilon, self.delta)
 
     def fit(
         self, X: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
@@ -193,11 +176,10 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         _refuse_other_than_parts(X)
         self._check_parameters()
         n_words = _width(X[0])
-        given = _words(X, vocabulary, words_are_public, n_words, self.mechanism)
+        given = _words(X, vocabulary, words_are_public, n_words)
         words = column_words(n_words) if given.words is None else given.words
         vectors = None if self.word_vectors is None else read_vectors(self.word_vectors, given.words)
         state = init_server(
-            self.mechanism,
             n_clients=len(X),
             n_topics=self.n_topics,
             n_words=n_words,
@@ -207,7 +189,6 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             tolerated=self.tolerated,
             silos_see_result=self.silos_see_result,
             word_vectors=vectors,
-            density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
         root = SecureStream(self.random_state).spawn("federated")
@@ -287,27 +268,17 @@ def _width(part: Any) -> int:
     return int(shape[1])
 
 
-def _words(
-    parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int, mechanism: str
-) -> GivenWords:
+def _words(parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int) -> GivenWords:
     for part in parts:
         refuse_chosen_columns(part)
     found = [given_words(part, vocabulary, words_are_public, "FederatedLDA.fit") for part in parts]
     if len({given.words for given in found}) > 1:
-        raise CorpusError(
-            "the silos count with different words; read all with one public ", Proposal("vocabulary"), "."
-        )
+        raise CorpusError("the silos count with different words; read all with one public `vocabulary=`.")
     if not all(given.origin.kind in ("public", "numbered") for given in found):
         raise PrivacyError(
             "a silo's words were made from its texts, or nobody says where they come from, and they would leak: count "
-            "with a public ",
-            Proposal("vocabulary"),
-            ", and say ",
-            Proposal("words_are_public", True),
-            ".",
+            "with a public `vocabulary=`, and say `words_are_public=True`."
         )
-    for given in found if mechanism == "bits" else ():
-        refuse(faults_of_runs(given.words, given.cut))
     words = found[0].words
     if words is not None and len(words) != n_words:
         raise CorpusError(f"the vocabulary has {len(words)} words, but the parts have {n_words} columns.")
@@ -316,9 +287,8 @@ def _words(
 
 def make_ledger(state: State) -> Ledger:
     """Return a client's ledger with the budget that the state promises."""
-    unit, neighboring = UNITS[state.mechanism]
-    delta = state.delta if state.mechanism == "aggregate" else events.PURE_DELTA
-    return Ledger(state.epsilon, delta, privacy_unit=unit, neighboring=neighboring)
+    unit, neighboring = UNIT
+    return Ledger(state.epsilon, state.delta, privacy_unit=unit, neighboring=neighboring)
 
 
 def make_release(
@@ -344,25 +314,22 @@ def make_release(
     words = WordOrigin.public("the silos, which agreed on the list") if origin is None else origin
     settings = public_settings(
         "FederatedLDA",
-        f"federated, {state.mechanism}",
+        "federated, aggregate",
         n_topics=state.n_topics,
         n_clients=state.n_clients,
         epsilon=state.epsilon,
         delta=state.delta,
         messages_per_client=len(state.traffic),
         bytes_received=sum(size for size, _ in state.traffic),
+        dropouts_tolerated=state.tolerated,
+        promise_holds_towards_silos=state.silos_see_result,
         **words.settings(),
     )
-    if state.mechanism == "aggregate":
-        settings["dropouts_tolerated"] = state.tolerated
-        settings["promise_holds_towards_silos"] = state.silos_see_result
-    if state.mechanism == "bits" and result:
-        settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
     if "learnable" in result:
         settings["learnable"] = int(result["learnable"])
         settings["forecast"] = (
             f"Learnability: {settings['learnable']} of {state.n_topics} topics are told apart through the noise of "
-            "what was released. How good they are is not foretold: no law was fitted to sums of pairs or to reports."
+            "what was released. How good they are is not foretold: no law was fitted to sums of pairs."
         )
     settings |= result.get("settings", {})
     return Release(
@@ -374,5 +341,5 @@ def make_release(
         result.get("weight"),
         result.get("unigram"),
         None,
-        result.get("n") if state.mechanism == "aggregate" else None,
+        result.get("n"),
     )

@@ -47,7 +47,7 @@ def make_server_app(
     Parameters
     ----------
     settings : mapping
-        Arguments of :func:`~discreet.federated.rounds.init_server`, ``mechanism`` among them.
+        Arguments of :func:`~discreet.federated.rounds.init_server`.
     finish : callable
         ``finish(state)`` gets the last state: save its ``topic_word``. Not called where no topics could be fitted.
     keep : path

@@ -39,11 +39,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import CorpusError, ParameterError, PrivacyError, Proposal
+from discreet.errors import CorpusError, ParameterError
 from discreet.federated import sum_round
-from discreet.federated.account import Account
-from discreet.federated.state import MESSAGES, SHARES_OF_SUMS, VECTOR, Learned, State
-from discreet.federated.sum_round import Sum, Summed
+from discreet.federated.state import MESSAGES, SHARES_OF_SUMS, Learned, State
+from discreet.federated.sum_round import Summed
+from discreet.lda import questions
 from discreet.lda.questions import (
     LEAST_STRENGTH,
     Asked,
@@ -52,14 +52,12 @@ from discreet.lda.questions import (
     dimension,
     forecast_of,
     kinds,
-    learn,
     square_of,
 )
 from discreet.lda.questions import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
 from discreet.privacy.mechanism import BITS, noise_of_share
-from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
 
 _SHARES = SHARES_OF_SUMS["questions"]
@@ -84,8 +82,6 @@ class Course(NamedTuple):
         With the question that is open.
     said : mapping
         Of the word vectors, for the release.
-    masks : Sum or None
-        Of the sum that is under way.
     n : float
         Documents, with noise; 0 before the first sum.
     n_deviation : float
@@ -96,7 +92,6 @@ class Course(NamedTuple):
 
     known: Known[Asked]
     said: Mapping[str, Any]
-    masks: Sum | None = None
     n: float = 0.0
     n_deviation: float = 0.0
     strength: float = 0.0
@@ -111,13 +106,13 @@ def start(
 
 def planned(epsilon: float, delta: float) -> events.Event:
     """Return what a silo books for all sums together."""
-    return events.together(
-        *(sum_round.event_of(_noise(epsilon, delta, number)) for number in range(len(_SHARES)))
-    )
+    noise = sum_round.noise_multiplier(epsilon, delta)
+    return events.together(*(sum_round.event_of(noise_of_share(noise, share)) for share in _SHARES))
 
 
-def _noise(epsilon: float, delta: float, number: int) -> float:
-    return noise_of_share(sum_round.noise_multiplier(epsilon, delta), _SHARES[number])
+def noise_of(state: State) -> float:
+    """Return the noise multiplier of the sum that is due."""
+    return noise_of_share(sum_round.noise_of(state), _SHARES[state.round // MESSAGES])
 
 
 def asked_of(state: State, table: Any, weights: Any) -> Asked:
@@ -144,7 +139,7 @@ def asked_of(state: State, table: Any, weights: Any) -> Asked:
     return Asked(kind, state.round // MESSAGES, (), table, weights)
 
 
-def _sizes(asked: Asked) -> dict[str, int]:
+def _sizes_of(asked: Asked) -> dict[str, int]:
     d = dimension(asked)
     if asked.kind == "words":
         return {"count": 1, "words": d}
@@ -157,7 +152,7 @@ def _shares(asked: Asked) -> dict[str, float]:
 
 def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
     """Return a silo's sum: of the number of documents too, where words are asked for."""
-    bound, sizes = Bound("l2", bits=BITS, privacy_unit="document"), _sizes(asked)
+    bound, sizes = Bound("l2", bits=BITS, privacy_unit="document"), _sizes_of(asked)
     total = np.zeros(sizes[asked.kind], np.int64)
     together = max(_TOGETHER // max(sizes[asked.kind], 1), 1)
     for start in range(0, corpus.shape[0], together):
@@ -172,67 +167,36 @@ def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
 
 def _open(state: State) -> Asked:
     """Return the open question; from the wire only where it is to be answered."""
-    if isinstance(state.sums, Course):
-        asked = state.sums.known.question
-    else:
-        asked = state.sums.asked
+    asked = state.sums.known.question if isinstance(state.sums, Course) else state.sums
     if not isinstance(asked, Asked):
         raise CorpusError("the server's message has no question; nothing is sent.")
     return asked
 
 
-def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[Any]:
-    """Return the client's next message; each sum is booked before its fourth, which alone reads the corpus."""
-    number, message = divmod(state.round, MESSAGES)
-    noise = _noise(state.epsilon, state.delta, number)
-    kept = state.sums.masks if isinstance(state.sums, Course) else state.sums
-    if message == 0 and number == 0:
-        account.afford(planned(state.epsilon, state.delta))
-    summed = None
-    if message == VECTOR:
-        asked = _open(state)
-        what = f"masked sum of {asked.kind}, number {number + 1}"
-        add = partial(contributions, asked=asked)
-        summed = Summed(what, _sizes(asked), _shares(asked), noise, add)
-    return sum_round.take_part(
-        state, message, kept, sum_round.event_of(noise), summed, corpus, stream, account
+def sizes(state: State) -> dict[str, int]:
+    """Return how many numbers each part of the sum that is due has."""
+    return _sizes_of(_open(state))
+
+
+def summed(state: State) -> Summed:
+    """Return what is summed now."""
+    asked = _open(state)
+    what = f"masked sum of {asked.kind}, number {state.round // MESSAGES + 1}"
+    return Summed(
+        what, _sizes_of(asked), _shares(asked), noise_of(state), partial(contributions, asked=asked)
     )
 
 
-def fault(state: State, update: Any) -> str | None:
-    """Return what is wrong with a message, or None."""
-    size = sum(_sizes(_open(state)).values())
-    return sum_round.fault_of(state, state.round % MESSAGES, state.sums.masks, size, update)
-
-
-def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
-    """Go on to the next message; with a whole sum, learn from it, and ask what follows.
-
-    Raises
-    ------
-    PrivacyError
-        As for one sum. What was learned from those before it is in the state before (:func:`ended`).
-    """
+def learn(state: State, found: NDArray[np.int64], n_vectors: int) -> tuple[NDArray[np.float64], Any]:
+    """Learn from a whole sum, and ask what follows."""
     kept: Course = state.sums
-    number, message = divmod(state.round, MESSAGES)
-    try:
-        found = sum_round.take(state, message, kept.masks, taken)
-    except PrivacyError as fault:
-        if not number:
-            raise
-        raise PrivacyError(
-            f"{fault} What the {number} sums before it led to is not lost: fit_state(state) ends the course there, and "
-            "so does save_state."
-        ) from None
-    if not isinstance(found, np.ndarray):
-        return state.topic_word, kept._replace(masks=found)
+    number = state.round // MESSAGES
     asked = _open(state)
-    more = sum_round.more_noise(state, len(kept.masks.vectors) if kept.masks else 0)
-    noise = _noise(state.epsilon, state.delta, number)
+    more, noise = sum_round.more_noise(state, n_vectors), noise_of(state)
     deviations = {part: noise_of_share(noise, share) * more for part, share in _shares(asked).items()}
-    values = sum_round.parts_of(found / 2.0**BITS, _sizes(asked))
+    values = sum_round.parts_of(found / 2.0**BITS, _sizes_of(asked))
     n = max(float(values["count"][0]), 1.0) if "count" in values else kept.n
-    unit_noise = sum_round.noise_multiplier(state.epsilon, state.delta) * more
+    unit_noise = sum_round.noise_of(state) * more
     strength = n / unit_noise if unit_noise else math.inf
     known, answer, deviation = kept.known, values[asked.kind], deviations[asked.kind]
     n_deviation = deviations.get("count", kept.n_deviation)
@@ -246,12 +210,12 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     mean, deviation = answer / n, max(deviation / n, _LEAST_DEVIATION)
     if asked.kind == "squares":  # cells off the diagonal were scaled up by the root of 2
         mean, deviation = square_of(mean), deviation / math.sqrt(2.0)
-    known = learn(known, mean, deviation, len(_SHARES), state.seed)
+    known = questions.learn(known, mean, deviation, len(_SHARES), state.seed)
     topics = np.ascontiguousarray((known.topics / known.topics.sum(0)).T)
     too_few = strength < LEAST_STRENGTH and not state.allow_unlearnable
     if known.question is None or too_few:
         return topics, _learned(known, kept.said, n, strength, number + 1)
-    return topics, Course(known, kept.said, None, n, n_deviation, strength)
+    return topics, Course(known, kept.said, n, n_deviation, strength)
 
 
 def _learned(known: Known[Asked], said: Mapping[str, Any], n: float, strength: float, n_sums: int) -> Learned:
@@ -267,7 +231,7 @@ def ended(state: State) -> State:
     if not isinstance(kept, Course) or not kept.n:
         return state
     learned = _learned(kept.known, kept.said, kept.n, kept.strength, state.round // MESSAGES)
-    return replace(state, round=state.n_rounds, sums=learned)
+    return replace(state, round=state.n_rounds, masks=None, sums=learned)
 
 
 def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
@@ -292,9 +256,8 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         raise ParameterError(
             f"about {found.n:,.0f} documents under this noise are worth s = {found.strength:,.0f}, and below "
             f"{LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are. The first sum is kept, and "
-            "no other was asked for; take more documents or a larger epsilon; ",
-            Proposal("allow_unlearnable", True),
-            " goes on all the same.",
+            "no other was asked for; take more documents or a larger epsilon; `allow_unlearnable=True` goes on all the "
+            "same."
         )
     told = {"n": found.n, "weight": found.weight, "unigram": found.unigram}
     settings = {

@@ -16,20 +16,20 @@ one fails, :func:`fit_state` ends it with those before.
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._base.arrays import column_words
 from discreet._base.validate import faults_of, is_whole, refuse, rules, whole
-from discreet.corpus.vocabulary import faults_of_runs
 from discreet.corpus.word_vectors import WordVectors, match_vectors
-from discreet.errors import DiscreetError, Parameter, ParameterError
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.federated import question_round, sum_round
 from discreet.federated.account import Account, check_columns, vocabulary_digest
 from discreet.federated.state import (
     MESSAGES,
     TERMS,
+    VECTOR,
     Learned,
     Refusal,
     State,
@@ -37,9 +37,10 @@ from discreet.federated.state import (
     check_terms,
     steps_of,
 )
+from discreet.federated.sum_round import Sum, event_of, take_part
 from discreet.privacy.noise.stream import SecureStream
 
-_PARTS = {"bits": "bit_round", "aggregate": "sum_round"}
+_PARTS = {"pairs": sum_round, "questions": question_round}
 
 
 class Update(NamedTuple):
@@ -51,8 +52,7 @@ class Update(NamedTuple):
         Its number, from 0.
     round : int
     values : array
-        "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate": see
-        :mod:`~discreet.federated.sum_round`.
+        See :mod:`~discreet.federated.sum_round`.
     """
 
     client: int
@@ -61,13 +61,12 @@ class Update(NamedTuple):
 
 
 def init_server(
-    mechanism: str,
     *,
     n_clients: int,
     n_topics: int,
     n_words: int,
     epsilon: float,
-    delta: float = 0.0,
+    delta: float,
     vocabulary: Any = "",
     seed: int = 0,
     word_vectors: Any = None,
@@ -77,7 +76,6 @@ def init_server(
 
     Parameters
     ----------
-    mechanism : {"bits", "aggregate"}
     n_clients, n_topics, n_words : int
     epsilon, delta : float
     vocabulary : sequence of str, or str
@@ -85,12 +83,11 @@ def init_server(
     seed : int
         Of the starting topics. Public.
     word_vectors : path, mapping, KeyedVectors, array, (words, array) or WordVectors, optional
-        "aggregate": public vectors of the words. Then three questions are asked, in four sums of six messages each
+        Public vectors of the words. Then three questions are asked, in four sums of six messages each
         (:mod:`~discreet.federated.question_round`). ``vocabulary`` must be the words themselves, unless this is an
         array with a row for each.
     **options
-        ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``, ``density``,
-        ``allow_unlearnable``; see :class:`State`.
+        ``tolerated`` (clients that may drop out), ``silos_see_result``, ``allow_unlearnable``; see :class:`State`.
 
     Raises
     ------
@@ -99,8 +96,6 @@ def init_server(
     """
     vocabulary = vocabulary if isinstance(vocabulary, str) else tuple(vocabulary)
     digest = vocabulary if isinstance(vocabulary, str) else vocabulary_digest(vocabulary)
-    if mechanism == "bits" and not isinstance(vocabulary, str):
-        refuse(faults_of_runs([str(word) for word in vocabulary], {}))
     if word_vectors is not None:
         options["statistic"] = "questions"
     unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"} | set(options) & {"n_rounds"})
@@ -110,8 +105,8 @@ def init_server(
     if statistic == "questions" and word_vectors is None:
         raise ParameterError('statistic="questions" is what word_vectors= asks for; give public vectors.')
     given: dict[str, Any] = {
-        **{"mechanism": mechanism, "n_clients": n_clients, "n_topics": n_topics, "n_words": n_words},
-        **{"n_rounds": steps_of(mechanism, statistic), "epsilon": epsilon, "delta": delta},
+        **{"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words},
+        **{"n_rounds": steps_of(statistic), "epsilon": epsilon, "delta": delta},
     }
     defaults = {field.name: field.default for field in fields(State) if field.name in TERMS}
     check_terms({**defaults, **given, "vocabulary": digest, **options})
@@ -125,8 +120,6 @@ def init_server(
 
 
 def _questions(source: Any, vocabulary: Any, n_words: int, n_topics: int) -> Any:
-    from discreet.federated.question_round import start
-
     if not isinstance(vocabulary, str):
         words = vocabulary
     elif not isinstance(source, WordVectors):
@@ -134,16 +127,14 @@ def _questions(source: Any, vocabulary: Any, n_words: int, n_topics: int) -> Any
     elif vocabulary in ("", vocabulary_digest(source.words)):
         words = source.words
     else:
-        said = f" were matched to {len(source.words):,} words that do not have the digest of "
         raise ParameterError(
-            Parameter("word_vectors"), said, Parameter("vocabulary"), "; match them to its words."
+            f"`word_vectors` were matched to {len(source.words):,} words that do not have the digest of `vocabulary`; "
+            "match them to its words."
         )
     if len(words) != n_words:
-        raise ParameterError(
-            Parameter("vocabulary"), f" has {len(words):,} words, but there are {n_words:,}."
-        )
+        raise ParameterError(f"`vocabulary` has {len(words):,} words, but there are {n_words:,}.")
     found = match_vectors(source, words)
-    return start(words, found.vectors, n_topics, found.settings())
+    return question_round.start(words, found.vectors, n_topics, found.settings())
 
 
 def client_update(state: State, corpus: Any, stream: SecureStream, account: Account) -> Update:
@@ -164,14 +155,20 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     BudgetExceeded
         Where the round would cost more than is left. Nothing is sent then.
     PrivacyError
-        Where the server's settings are not those that were agreed, or of the client's first round, the ledger
-        protects another unit, or one word of a text is counted in several columns ("bits").
+        Where the server's settings are not those that were agreed, or of the client's first round, or the ledger
+        protects another unit.
     CorpusError
         Where the silo counts another number of words, before anything is booked; where its counts are none, after.
     """
-    account.agree(state.mechanism, agreed_terms(state))
-    check_columns(corpus, state.mechanism, state.n_words)
-    return Update(account.client, state.round, _part(state).compute(state, corpus, stream, account))
+    account.agree(agreed_terms(state))
+    check_columns(corpus, state.n_words)
+    part, message = _part(state), state.round % MESSAGES
+    if message == 0:  # who cannot pay should not find it out when the others have paid
+        account.afford(
+            part.planned(state.epsilon, state.delta) if state.round == 0 else event_of(part.noise_of(state))
+        )
+    what = part.summed(state) if message == VECTOR else None
+    return Update(account.client, state.round, take_part(state, what, corpus, stream, account))
 
 
 def server_step(
@@ -191,29 +188,30 @@ def server_step(
     Raises
     ------
     PrivacyError
-        "aggregate": where too few clients are left. The state before stands: ask those who are missing again, or, with
+        Where too few clients are left. The state before stands: ask those who are missing again, or, with
         ``word_vectors``, let :func:`fit_state` end it with the sums before.
     """
     if state.finished:
         raise ParameterError(f"all {state.n_rounds} rounds are done; read the topics, or start over.")
-    part = _part(state)
     taken: dict[int, Any] = {}
     refusals: list[Refusal] = []
     received = 0
+    n_integers = sum(_part(state).sizes(state).values())
     for update in updates:
-        reason = _fault(state, update, taken) or part.fault(state, update)
+        reason = _fault(state, update, taken) or sum_round.fault(state, update, n_integers)
         if reason:
             refusals.append(Refusal(getattr(update, "client", None), state.round, reason))
         else:
             taken[update.client] = update.values
             received += update.values.nbytes
     clients = sorted(taken)  # so that the order in which updates come changes nothing
-    topics, sums = part.combine(state, {client: taken[client] for client in clients})
+    topics, masks, sums = _combine(state, {client: taken[client] for client in clients})
     after = replace(
         state,
         # A course of sums ends with the first one that tells that there is nothing to learn.
         round=state.n_rounds if isinstance(sums, Learned) else state.round + 1,
         topic_word=topics,
+        masks=masks,
         sums=sums,
         refusals=(*state.refusals, *refusals),
         traffic=(*state.traffic, (received, len(taken))),
@@ -226,6 +224,24 @@ def server_step(
         return fit_state(after)
     except DiscreetError as fault:
         return replace(after, problem=str(fault))
+
+
+def _combine(state: State, taken: dict[int, Any]) -> tuple[Any, Any, Any]:
+    """Return topics, what is kept of the sum that is under way, and what whole sums led to."""
+    try:
+        found = sum_round.take(state, taken)
+    except PrivacyError as fault:
+        number = state.round // MESSAGES
+        if not number:
+            raise
+        raise PrivacyError(
+            f"{fault} What the {number} sums before it led to is not lost: fit_state(state) ends the course there, and "
+            "so does save_state."
+        ) from None
+    if isinstance(found, Sum):
+        return state.topic_word, found, state.sums
+    topics, sums = _part(state).learn(state, found, len(state.masks.vectors))
+    return topics, None, sums
 
 
 def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: bool | None = None) -> State:
@@ -283,10 +299,9 @@ def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
 
 def ended(state: State) -> State:
     """Return a course of sums that ends where it is; any other state as it is."""
-    return _part(state).ended(state) if state.statistic == "questions" else state
+    return question_round.ended(state) if state.statistic == "questions" else state
 
 
 def _part(state: State) -> Any:
-    """Return the module that knows this mechanism's messages; no other is loaded."""
-    name = _PARTS[state.mechanism] if state.statistic == "pairs" else "question_round"
-    return import_module(f"discreet.federated.{name}")
+    """Return the module that knows what is summed."""
+    return _PARTS[state.statistic]

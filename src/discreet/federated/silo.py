@@ -59,10 +59,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from discreet._base.arrays import carried, names_of
 from discreet._base.files import hold_folder, open_plain, write_whole
-from discreet._base.validate import refuse
-from discreet.corpus.vocabulary import faults_of_runs
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import client_update
@@ -73,9 +70,8 @@ from discreet.privacy.noise.stream import SecureStream
 
 _SCHEMA = "discreet.session/1"
 _LARGEST_FILE = 1 << 30
-#: Runs that have not paid, or have ended: more of them are forgotten, or refused. A run that was told who takes part is
-#: kept for so many seconds after its last message, for others of it may have paid before this silo does.
-_MOST_IDLE, _PATIENCE = 64, 86_400.0
+#: Runs in memory; and seconds after which nobody asks for a sum any more.
+_MOST_RUNS, _PATIENCE = 64, 86_400.0
 _AFTER_VECTOR = ("vector", "senders", "reveal")
 _LOOK_EVERY = 1.0
 _LONGEST_PAUSE = 30.0
@@ -115,7 +111,7 @@ class Session:
         self.account = account
         self.ended = False
         self._asked, self._answer = "", b""
-        self._answered, self._last = 0, time.monotonic()
+        self._answered = 0
 
     @property
     def paid(self) -> bool:
@@ -123,14 +119,10 @@ class Session:
         return bool(self.account.rounds)
 
     @property
-    def needless(self) -> bool:
-        """Whether nothing is lost with it: it ended, never paid, or is between sums, which have keys of their own."""
-        return self.ended or not self.paid or self.account.masker is None
-
-    @property
-    def under_way(self) -> bool:
-        """Whether others may count on it: it went beyond its first message, and not too long ago."""
-        return not self.ended and self._answered > 1 and time.monotonic() - self._last < _PATIENCE
+    def worth(self) -> int:
+        """How many messages are lost with it: none where it ended, or is between sums, which have keys of their own."""
+        over = self.ended or (self.paid and self.account.masker is None)
+        return 0 if over else self._answered
 
     def answer(self, content: bytes, state: State, corpus: Any) -> bytes:
         """Return the answer to a message, as the bytes of its values: the same where it is asked again.
@@ -147,7 +139,7 @@ class Session:
         if not self._answer or asked != self._asked:
             update = client_update(state, corpus, SecureStream(None), self.account)
             self._asked, self._answer = asked, values_bytes(update.values)
-            self._answered, self._last = self._answered + 1, time.monotonic()
+            self._answered += 1
             self.ended = state.round == state.n_rounds - 1
             if self.ended or state.round % MESSAGES == MESSAGES - 1:
                 self.account.masker = None
@@ -207,27 +199,15 @@ class Sessions:
         return self._known.get(run)
 
     def begin(self, run: str, account: Account) -> Session:
-        """Return a new session; those that have ended make room, then those that were asked one thing only.
+        """Return a new session; of many runs one that went least far is no more in memory.
 
-        Raises
-        ------
-        PrivacyError
-            Where so many runs are under way that none can make room.
+        So runs that somebody begins and leaves do not push out one that other silos pay for. A run that has paid goes
+        on from the disk.
         """
         if self._folder is not None:
             self._forget_old_keys(self._folder)
-        idle = [name for name, known in self._known.items() if known.needless]
-        idle.sort(key=lambda name: not self._known[name].ended)  # within these, the oldest first
-        for name in [name for name in idle if not self._known[name].under_way]:
-            if len(idle) < _MOST_IDLE:
-                break
-            idle.remove(name)
-            del self._known[name]
-        if len(idle) >= _MOST_IDLE:
-            raise PrivacyError(
-                f"{len(idle)} runs are under way here and wait for their next message; end them, or come again when "
-                "they have ended."
-            )
+        while len(self._known) >= _MOST_RUNS:
+            del self._known[min(self._known, key=lambda name: self._known[name].worth)]
         self._known[run] = Session(account)
         return self._known[run]
 
@@ -345,7 +325,7 @@ def read_tasks(path: str | Path) -> list[dict[str, Any]]:
     Raises
     ------
     ParameterError
-        Where it is no such list, or a task names no mechanism or something that is no setting.
+        Where it is no such list, or a task names something that is no setting.
     """
     try:
         tasks = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -357,10 +337,10 @@ def read_tasks(path: str | Path) -> list[dict[str, Any]]:
         raise ParameterError(f"{path} must hold a JSON list of tasks, each an object of settings.")
     for number, task in enumerate(tasks, 1):
         unknown = sorted(set(task) - set(TERMS))
-        if unknown or "mechanism" not in task:
+        if unknown:
             raise ParameterError(
-                f"task {number} in {path} must name its mechanism, and settings out of {', '.join(TERMS)} only"
-                f"{', but has ' + ', '.join(unknown) if unknown else ''}."
+                f"task {number} in {path} must name settings out of {', '.join(TERMS)} only, but has "
+                f"{', '.join(unknown)}."
             )
     return tasks
 
@@ -392,8 +372,6 @@ class Silo:
         confirm: Callable[[str, int, int], bool] | None = None,
         folder: str | Path | None = None,
     ) -> None:
-        if any(task.get("mechanism") == "bits" for task in tasks):
-            refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
         self._counts = check_silo(corpus, corpus.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm
         self._sessions = Sessions(ledger, folder)

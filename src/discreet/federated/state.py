@@ -25,13 +25,12 @@ from discreet._base.validate import (
     shown,
     whole,
 )
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.masks.masker import MOST_SILOS, check_tolerated
 
-MECHANISMS = ("aggregate", "bits")
 #: How many messages one sum takes, and which of them is the one that costs.
 MESSAGES, VECTOR = 6, 3
-#: Of the precision of the noise, for each sum that "aggregate" makes: one of words and pairs, or one for each question.
+#: Of the precision of the noise, for each sum: one of words and pairs, or one for each question.
 SHARES_OF_SUMS = {
     "pairs": (Fraction(1),),
     "questions": (Fraction(4, 10), Fraction(1, 10), Fraction(2, 10), Fraction(3, 10)),
@@ -41,17 +40,14 @@ _MOST = 10**7
 
 #: What settings must be, on either side of the wire.
 RULES = rules(
-    mechanism=choice(*MECHANISMS),
     n_clients=whole(most=MOST_SILOS),
     n_topics=whole(most=_MOST),
     n_words=whole(most=_MOST),
     n_rounds=whole(),
     delta=number(least=0, below=1),
-    most_reports=whole(most=2**40),
     tolerated=whole(0),
     silos_see_result=FLAG,
     statistic=choice(*SHARES_OF_SUMS),
-    density=number(above=0, below=1),
     vocabulary=Rule(
         "a digest in 64 hexadecimal digits, or empty",
         lambda value: isinstance(value, str) and bool(re.fullmatch("([0-9a-f]{64})?", value)),
@@ -101,23 +97,18 @@ class State:
 
     Attributes
     ----------
-    mechanism : str
     n_clients, n_topics, n_words : int
     n_rounds : int
-        Steps: one of "bits", six messages of each sum of "aggregate".
+        Steps: six messages of each sum.
     epsilon, delta : float
-        The promise: of one replaced word ("bits"), of one document ("aggregate").
-    most_reports : int
-        "bits": largest number of reports that a client may send.
+        The promise, of one document.
     tolerated : int
-        "aggregate": how many clients may drop out, or be in league with the server.
+        How many clients may drop out, or be in league with the server.
     silos_see_result : bool
-        "aggregate": whether silos see the topics. Then each brings more noise, so that the promise also holds towards
-        them, who know their own.
+        Whether silos see the topics. Then each brings more noise, so that the promise also holds towards them, who know
+        their own.
     statistic : {"pairs", "questions"}
-        "aggregate": what is summed; one sum of words and pairs, or one for each question about whole documents.
-    density : float
-        "bits": public guess of the share of all words that a document has.
+        What is summed; one sum of words and pairs, or one for each question about whole documents.
     vocabulary : str
         Digest of the public words, in their order; empty where it is not known.
     topic_word : array of shape (n_topics, n_words)
@@ -126,8 +117,10 @@ class State:
     allow_unlearnable : bool
     round : int
         Rounds done; the round that is asked for now.
+    masks : Sum or Shown, optional
+        Of the sum that is under way: what the server keeps of its messages, or what one client is shown of them.
     sums : Any
-        What the mechanism keeps over rounds; after the last, what was paid for.
+        What earlier sums led to; after the last, what was paid for.
     result : mapping
         What was found with the topics.
     problem : str
@@ -137,7 +130,6 @@ class State:
         Bytes received and number of updates taken, for each round.
     """
 
-    mechanism: str
     n_clients: int
     n_topics: int
     n_words: int
@@ -145,15 +137,14 @@ class State:
     epsilon: float
     delta: float
     topic_word: NDArray[np.float64]
-    most_reports: int = 1 << 20
     tolerated: int = 0
     silos_see_result: bool = True
     statistic: str = "pairs"
-    density: float = 0.02
     vocabulary: str = ""
     seed: int = 0
     allow_unlearnable: bool = False
     round: int = 0
+    masks: Any = None
     sums: Any = None
     result: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problem: str = ""
@@ -171,6 +162,7 @@ _PROGRESS = {
     "seed",
     "allow_unlearnable",
     "round",
+    "masks",
     "sums",
     "result",
     "problem",
@@ -206,42 +198,30 @@ def check_terms(values: Mapping[str, Any]) -> None:
     if not is_number(epsilon) or not epsilon > 0:
         faults.append(PrivacyError(f"epsilon must be positive, but is {shown(epsilon)}."))
     if not faults:
-        mechanism, statistic, seen = (values[name] for name in ("mechanism", "statistic", "silos_see_result"))
-        if values["n_rounds"] != steps_of(mechanism, statistic):
-            faults.append(ParameterError(f'mechanism="{mechanism}" has one round; leave n_rounds alone.'))
-        faults += faults_together(mechanism, delta, seen, statistic)
-        if mechanism == "aggregate":
-            of_silos = values["n_clients"], values["tolerated"]
-            faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=seen))
+        statistic, seen = values["statistic"], values["silos_see_result"]
+        if values["n_rounds"] != steps_of(statistic):
+            faults.append(ParameterError("`n_rounds` follows from the sums; leave it alone."))
+        faults += faults_together(delta, seen, statistic)
+        of_silos = values["n_clients"], values["tolerated"]
+        faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=seen))
     refuse(faults)
 
 
-def steps_of(mechanism: Any, statistic: Any) -> int:
-    """Return how many messages a silo sends: six for each sum, or one of reports."""
-    return MESSAGES * len(SHARES_OF_SUMS.get(statistic, ("one",))) if mechanism == "aggregate" else 1
+def steps_of(statistic: Any) -> int:
+    """Return how many messages a silo sends: six for each sum."""
+    return MESSAGES * len(SHARES_OF_SUMS.get(statistic, ("one",)))
 
 
-def faults_together(
-    mechanism: str, delta: float, silos_see_result: bool, statistic: str
-) -> list[DiscreetError]:
+def faults_together(delta: float, silos_see_result: bool, statistic: str) -> list[DiscreetError]:
     """Return what is wrong with settings together, each of which is right."""
     faults: list[DiscreetError] = []
-    if mechanism == "aggregate" and not delta > 0:
-        faults.append(
-            PrivacyError(
-                *(Parameter("mechanism"), '="aggregate" adds Gaussian noise, which needs a '),
-                *(Parameter("delta"), " above 0, such as 1e-6."),
-            )
-        )
-    if statistic != "pairs" and mechanism != "aggregate":
-        wanted = (Parameter("word_vectors"), " need ", Parameter("mechanism"), '="aggregate".')
-        faults.append(ParameterError(*wanted))
+    if not delta > 0:
+        faults.append(PrivacyError("sums have Gaussian noise, which needs a `delta` above 0, such as 1e-6."))
     if statistic != "pairs" and not silos_see_result:
         faults.append(
             PrivacyError(
-                "silos see what the sums before each question led to, so that with ",
-                *(Parameter("word_vectors"), " the result cannot stay with the server: leave "),
-                *(Parameter("silos_see_result"), " at True."),
+                "silos see what the sums before each question led to, so that with `word_vectors` the result cannot "
+                "stay with the server: leave `silos_see_result` at True."
             )
         )
     return faults

@@ -62,7 +62,7 @@ from discreet.federated.masks.masker import (
     shares_counted_on,
     unmask,
 )
-from discreet.federated.state import VECTOR, State, terms_bytes
+from discreet.federated.state import MESSAGES, VECTOR, State, terms_bytes
 from discreet.lda.moments.estimates import SHARES, moments_of_sums
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
@@ -89,15 +89,17 @@ class Sum(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What one silo is shown before a message: bytes of other silos, numbers of silos, what is asked."""
+    """What one silo is shown before a message: bytes of other silos, numbers of silos."""
 
     content: dict[int, bytes]
     silos: tuple[int, ...]
-    asked: Any = None
 
 
-def shown_to(silo: int, message: int, kept: Sum | None) -> Shown:
+def shown_to(silo: int, state: State) -> Shown:
     """Return what the server shows a silo before it asks for a message; nothing of what the others need."""
+    kept, message = state.masks, state.round % MESSAGES
+    if isinstance(kept, Shown):
+        return kept  # the wire brings what this client is shown, and just that
     if kept is None:
         return Shown({}, ())
     if message == 1:
@@ -127,38 +129,31 @@ def answer(masker: Masker, message: int, shown: Shown, *, noise_in_each: bool) -
     return _rows(masker.reveal(shown.content), SHARE_BYTES)
 
 
-def message_fault(
-    message: int,
-    values: NDArray[Any],
-    kept: Sum | None,
-    threshold: int,
-    n_integers: int,
-    sender: tuple[int, bytes],
-) -> str | None:
-    """Return what is wrong with a message, or None; whether shares are right is found later.
+def fault(state: State, update: Any, n_integers: int) -> str | None:
+    """Return what is wrong with a message of a sum of ``n_integers`` numbers, or None.
 
-    ``sender`` is its number and the terms, which its proofs must be about.
+    Its proofs must be about its sender's number and the terms; whether shares are right is found later.
     """
-    known: dict[str, Any] = kept._asdict() if kept else {"hellos": {}, "members": (), "vectors": {}}
+    message, values, threshold = state.round % MESSAGES, update.values, state.n_clients - state.tolerated
+    kept = state.masks or Sum({}, {}, (), {}, {})
     shape = (
         (hello_bytes(threshold),),
-        (len(known["hellos"]), BOX_BYTES),
-        (len(known["hellos"]),),
+        (len(kept.hellos), BOX_BYTES),
+        (len(kept.hellos),),
         (n_integers,),
-        (len(known["vectors"]), VOUCHER_BYTES),
-        (len(known["members"]), SHARE_BYTES),
+        (len(kept.vectors), VOUCHER_BYTES),
+        (len(kept.members), SHARE_BYTES),
     )[message]
     kind = np.int64 if message == VECTOR else np.uint8
     if values.shape != shape or values.dtype != kind:
         return f"not {shape} of {np.dtype(kind)}"
-    if message == 0 and not is_proved_hello(values.tobytes(), threshold, sender[1], sender[0]):
+    hello = values.tobytes() if message == 0 else b""
+    if message == 0 and not is_proved_hello(hello, threshold, terms_bytes(state), int(update.client)):
         return "keys without a proof that it knows their secrets"
     return None
 
 
-def take(
-    state: State, message: int, kept: Sum | None, taken: Mapping[int, NDArray[Any]]
-) -> Sum | NDArray[np.int64]:
+def take(state: State, taken: Mapping[int, NDArray[Any]]) -> Sum | NDArray[np.int64]:
     """Return what the server keeps of a sum after a message; after the last, the sum itself.
 
     Raises
@@ -166,6 +161,7 @@ def take(
     PrivacyError
         Where fewer silos are left than masks can be removed with.
     """
+    kept, message = state.masks, state.round % MESSAGES
     threshold = state.n_clients - state.tolerated
     if kept is None:
         hellos = {silo: values.tobytes() for silo, values in taken.items()}
@@ -280,9 +276,14 @@ def event_of(noise: float) -> events.Event:
     return events.gaussian(noise) if noise else events.non_private()
 
 
-def sum_event(epsilon: float, delta: float) -> events.Event:
+def planned(epsilon: float, delta: float) -> events.Event:
     """Return what a silo books."""
     return event_of(noise_multiplier(epsilon, delta))
+
+
+def noise_of(state: State) -> float:
+    """Return the noise multiplier of the sum."""
+    return noise_multiplier(state.epsilon, state.delta)
 
 
 def parts_of(values: NDArray[Any], sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
@@ -296,8 +297,9 @@ def counted_on(state: State) -> int:
     return shares_counted_on(state.n_clients, state.tolerated, silos_see_result=state.silos_see_result)
 
 
-def _sizes(n_words: int) -> dict[str, int]:
-    return {"count": 1, "unigram": n_words, "pairs": n_words * (n_words - 1) // 2}
+def sizes(state: State) -> dict[str, int]:
+    """Return how many numbers each part of the sum has."""
+    return {"count": 1, "unigram": state.n_words, "pairs": state.n_words * (state.n_words - 1) // 2}
 
 
 def _root_steps(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -328,54 +330,38 @@ def contributions(corpus: Any) -> NDArray[np.int64]:
     return np.concatenate([counted, unigram, pairs[np.triu_indices(n_words, 1)]])
 
 
-def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[Any]:
-    """Return the client's next message; the cost is booked before the fourth, which alone reads the corpus."""
-    event, noise = sum_event(state.epsilon, state.delta), noise_multiplier(state.epsilon, state.delta)
-    summed = Summed("masked sum of moments", _sizes(state.n_words), SHARES, noise, contributions)
-    return take_part(state, state.round, state.sums, event, summed, corpus, stream, account)
+def summed(state: State) -> Summed:
+    """Return what is summed."""
+    return Summed("masked sum of moments", sizes(state), SHARES, noise_of(state), contributions)
 
 
 def take_part(
-    state: State,
-    message: int,
-    kept: Any,
-    event: events.Event,
-    summed: Summed | None,
-    corpus: Any,
-    stream: SecureStream,
-    account: Account,
+    state: State, what: Summed | None, corpus: Any, stream: SecureStream, account: Account
 ) -> NDArray[Any]:
-    """Return the client's message of a sum.
+    """Return a silo's next message; the cost is booked before the fourth, which alone reads the corpus.
 
     Parameters
     ----------
     state : State
-    message : int
-        Which of the six.
-    kept : Shown or Sum or None
-        What the wire brings, or what a simulation keeps.
-    event : Event
-        What the sum costs.
-    summed : Summed or None
+    what : Summed or None
         Needed for the message that holds the sum.
     corpus, stream, account
         As for :func:`~discreet.federated.rounds.client_update`.
     """
+    message = state.round % MESSAGES
     if message == 0:
-        account.afford(event)  # who cannot pay should not find it out when the others have paid
         terms = terms_bytes(state)
         ledger = None if stream.reproducible else account.ledger_secret(terms)
         account.masker = Masker(
             account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
         )
-    # The wire brings what this client is shown, and just that; a simulation keeps what all are shown.
-    shown = kept if isinstance(kept, Shown) else shown_to(account.client, message, kept)
+    shown = shown_to(account.client, state)
     masker = account.masker
     if masker is None or (message == 1 and account.client not in shown.content):
         raise PrivacyError(
             "this client has no part in the sum: its key did not come in time; wait for a new sum."
         )
-    if message != VECTOR or summed is None:
+    if what is None:
         if message == 1 and not set(shown.content) <= set(range(state.n_clients)):
             raise PrivacyError("the server shows more silos than were agreed; nothing is sent.")
         return answer(masker, message, shown, noise_in_each=counted_on(state) == 1)
@@ -383,42 +369,22 @@ def take_part(
     if account.confirm is not None and not account.confirm(masker.roster, account.client, state.n_clients):
         raise PrivacyError("the roster was not confirmed; nothing is booked, and nothing is sent.")
     roster = f"roster {masker.roster}"
+    booked = f"{what.what}, {roster}"
     reservation = account.book(
-        event, state.round, f"{summed.what}, {roster}", reproducible=stream.reproducible, once=roster
+        event_of(what.noise), state.round, booked, reproducible=stream.reproducible, once=roster
     )
-    shared = SharedGaussian(reservation, summed.noise, "document", stream, None)
-    values = summed.add(read_corpus_now(corpus, state.mechanism, state.n_words))
-    for part, own in parts_of(values, summed.sizes).items():
-        deviation = Fraction(shared.draw(summed.shares[part])) * shared.bound.sensitivity
+    shared = SharedGaussian(reservation, what.noise, "document", stream, None)
+    values = what.add(read_corpus_now(corpus, state.n_words))
+    for part, own in parts_of(values, what.sizes).items():
+        deviation = Fraction(shared.draw(what.shares[part])) * shared.bound.sensitivity
         share = share_of_noise(deviation, counted_on(state))
         own[:] = add_share(own, share, stream.spawn(f"noise of {part}"))
     return masker.mask(values)
 
 
-def fault(state: State, update: Any) -> str | None:
-    """Return what is wrong with a message, or None."""
-    return fault_of(state, state.round, state.sums, sum(_sizes(state.n_words).values()), update)
-
-
-def fault_of(state: State, message: int, kept: Sum | None, size: int, update: Any) -> str | None:
-    """Return what is wrong with a message of a sum of ``size`` numbers, or None."""
-    sender = int(update.client), terms_bytes(state)
-    return message_fault(message, update.values, kept, state.n_clients - state.tolerated, size, sender)
-
-
-def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
-    """Go on to the next message; after the last, keep the sum.
-
-    Raises
-    ------
-    PrivacyError
-        Where more clients are gone than are tolerated. Nothing is uncovered; what was booked stays booked. The state
-        before is as it was: ask those who are missing again.
-    """
-    found = take(state, state.round, state.sums, taken)
-    if isinstance(found, np.ndarray):
-        found = Total(found, len(state.sums.vectors))
-    return state.topic_word, found
+def learn(state: State, values: NDArray[np.int64], n_vectors: int) -> tuple[NDArray[np.float64], Any]:
+    """Keep the sum."""
+    return state.topic_word, Total(values, n_vectors)
 
 
 def more_noise(state: State, n_vectors: int) -> float:
@@ -448,8 +414,8 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         Where there is nothing to learn.
     """
     total: Total = state.sums
-    noise, more = noise_multiplier(state.epsilon, state.delta), more_noise(state, total.n_vectors)
-    sums = parts_of(total.values / 2.0**BITS, _sizes(state.n_words))
+    noise, more = noise_of(state), more_noise(state, total.n_vectors)
+    sums = parts_of(total.values / 2.0**BITS, sizes(state))
     noises = {part: noise_of_share(noise, SHARES[part]) * more for part in sums}
     n = max(float(sums["count"][0]), 1.0)
     if is_nonsense(n + 20 * noises["count"], sums, noises):

@@ -23,6 +23,7 @@ from discreet._base.validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
 from discreet.federated.masks.masker import Masker
+from discreet.federated.question_round import asked_of
 from discreet.federated.rounds import ended
 from discreet.federated.state import MESSAGES, TERMS, VECTOR, Learned, Refusal, State, check_terms
 from discreet.federated.sum_round import Shown, Total, shown_to
@@ -99,15 +100,12 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
 def state_bytes(state: State, client: int) -> bytes:
     """Return what one client needs of a state."""
     header, arrays = _header(state), dict[str, NDArray[Any]]()
-    if state.mechanism == "aggregate":
-        message, kept = state.round % MESSAGES, state.sums
-        if state.statistic == "questions":
-            asked, kept = kept.known.question, kept.masks
-            if asked is not None and message == VECTOR:
-                arrays = {"table": np.ascontiguousarray(asked.table), "weights": asked.weights}
-        shown = shown_to(client, message, kept)
-        content = {str(silo): part.hex() for silo, part in shown.content.items()}
-        header["shown"] = {"content": content, "silos": [int(silo) for silo in shown.silos]}
+    if state.statistic == "questions" and state.round % MESSAGES == VECTOR:
+        asked = state.sums.known.question
+        arrays = {"table": np.ascontiguousarray(asked.table), "weights": asked.weights}
+    shown = shown_to(client, state)
+    content = {str(silo): part.hex() for silo, part in shown.content.items()}
+    header["shown"] = {"content": content, "silos": [int(silo) for silo in shown.silos]}
     return _archive(header, {"topics": np.zeros((0, 0)), **arrays})
 
 
@@ -115,16 +113,12 @@ def read_state(content: bytes) -> State:
     """Return the state as a client sees it."""
     try:
         header, arrays, state = _read_archive(content)
-        if state.mechanism != "aggregate":
-            return state
         shown = header["shown"]
         parts = {int(silo): bytes.fromhex(part) for silo, part in shown["content"].items()}
         asked = None
         if state.statistic == "questions" and state.round % MESSAGES == VECTOR:
-            from discreet.federated.question_round import asked_of
-
             asked = asked_of(state, arrays["table"], arrays["weights"])
-        return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"]), asked))
+        return replace(state, masks=Shown(parts, tuple(int(silo) for silo in shown["silos"])), sums=asked)
     except DiscreetError as fault:
         raise CorpusError(f"the settings that the server asks for are impossible: {fault}") from None
     except Exception as fault:
@@ -157,8 +151,6 @@ def save_state(state: State, path: str | Path) -> None:
         learned = state.sums._asdict()
         arrays |= {name: learned.pop(name) for name in ("weight", "unigram")}
         header["learned"] = learned
-    elif state.mechanism == "bits":
-        arrays |= {f"reports{client}": reports for client, reports in state.sums.items()}
     write_whole(_archive(header, arrays), Path(path), "the sums", secret=True)
 
 
@@ -178,13 +170,10 @@ def load_state(path: str | Path) -> State:
         header, arrays, state = _read_archive(Path(path).read_bytes())
         if not state.finished:
             raise ValueError("a state before its end")
-        sums: Any = None
         if state.statistic == "questions":
             sums = Learned(arrays["weight"], arrays["unigram"], **header["learned"])
-        elif state.mechanism == "aggregate":
+        else:
             sums = Total(arrays["total"], int(header["n_vectors"]))
-        elif state.mechanism == "bits":
-            sums = {int(name.removeprefix("reports")): part for name, part in arrays.items()}
         return replace(
             state,
             sums=sums,

@@ -1,7 +1,7 @@
 """`discreet silo`: what a silo needs to take part in a sum, and runs itself."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -72,7 +72,7 @@ def serve(
     --confirm: Show the roster's digest, and wait until it is confirmed, before paying.
     """
     from discreet.corpus import load_vocabulary
-    from discreet.federated.account import UNITS, vocabulary_digest
+    from discreet.federated.account import UNIT, vocabulary_digest
     from discreet.federated.silo import Silo, package_digest, read_tasks, serve
 
     if root_certificates is None and not insecure:
@@ -91,10 +91,7 @@ def serve(
             raise ParameterError(
                 f"task {number} is about other words than {vocabulary}, whose digest is {found}."
             )
-    units: set[Any] = {UNITS.get(task["mechanism"]) for task in tasks}
-    if len(units) != 1 or None in units:
-        raise ParameterError("all tasks of one ledger must have mechanisms that protect the same unit.")
-    unit, relation = units.pop()
+    unit, relation = UNIT
     known = how.format_of(counts)
     corpus = discreet.read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
     kept = discreet.Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
