@@ -147,7 +147,7 @@ def test_a_silo_that_says_all_shares_are_wrong_is_left_out_and_not_the_others():
             updates[1] = updates[1]._replace(values=np.zeros(4, np.uint8))
         party.step(updates)
         if party.state.round == 3:
-            assert party.state.sums.members == (0, 2, 3)
+            assert party.state.masks.members == (0, 2, 3)
     assert party.state.sums.n_vectors == 3
 
 

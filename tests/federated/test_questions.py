@@ -205,7 +205,7 @@ def test_each_sum_has_the_noise_that_was_booked_for_it(monkeypatch):
     """Two thirds or three halves of the scale would be seen: each sum has at least 150 cells."""
     vectors, words = np.random.default_rng(1).normal(size=(150, 24)), [f"w{i}" for i in range(150)]
     state = init_server(
-        "aggregate", n_clients=2, n_topics=4, n_words=150, epsilon=2.0, delta=1e-6, vocabulary=words,
+        n_clients=2, n_topics=4, n_words=150, epsilon=2.0, delta=1e-6, vocabulary=words,
         word_vectors=vectors, allow_unlearnable=True,
     )  # fmt: skip
     party = Party()

@@ -100,8 +100,8 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
 def state_bytes(state: State, client: int) -> bytes:
     """Return what one client needs of a state."""
     header, arrays = _header(state), dict[str, NDArray[Any]]()
-    if state.statistic == "questions" and state.round % MESSAGES == VECTOR:
-        asked = state.sums.known.question
+    asked = state.sums.known.question if state.statistic == "questions" else None
+    if asked is not None and state.round % MESSAGES == VECTOR:
         arrays = {"table": np.ascontiguousarray(asked.table), "weights": asked.weights}
     shown = shown_to(client, state)
     content = {str(silo): part.hex() for silo, part in shown.content.items()}
