@@ -166,4 +166,4 @@ def test_refusals(here, capsys, more, words):
 
 def test_an_audit_of_shadows_needs_a_corpus(here, capsys):
     assert run("audit --trainer gibbs --topics 3".split()) == 2
-    assert "needs a corpus" in capsys.readouterr().err
+    assert "Missing argument 'corpus'" in capsys.readouterr().err

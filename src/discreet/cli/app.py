@@ -218,7 +218,7 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
             how = "--read" if part.name in READ else "--set"
             told = str(value).lower() if isinstance(value, bool) else shlex.quote(str(value))
             return f"{how} {part.name}={'' if value is ... else told}"
-        if value in (..., True, False):
+        if value is ... or isinstance(value, bool):  # 0 and 1 are values
             return option
         return f"{option} {shlex.quote(str(value))}"
 
