@@ -25,7 +25,7 @@ from discreet import (
 from discreet.federated.account import UNIT
 from discreet.privacy import check_private_estimator
 from discreet.privacy.battery.battery import CHECKS
-from discreet.privacy.battery.subject import planted_counts
+from discreet.privacy.battery.subject import Spy, planted_counts
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 SAMPLED = "the start and the sampled documents depend on the seed, noise or not"
@@ -38,21 +38,12 @@ IN_SHARES = "each silo adds its share of the noise itself, to a sum that is mask
 
 
 class ByRow(TopicPrevalence):
-    """The group of a document is a function of the document."""
+    """The group of a document is a function of the document, and known before the fit reads any."""
 
     def fit(self, X, by=None, persons=None):
-        return super().fit(X, _ThemesOf(X), persons=persons)
-
-
-class _ThemesOf:
-    """Labels that are read only when they are looked at."""
-
-    def __init__(self, X):
-        self.X = X
-
-    def __iter__(self):
-        totals = np.asarray(self.X.sum(1)).ravel()
-        return iter(["even" if total % 2 == 0 else "odd" for total in totals.tolist()])
+        counts = X.hidden if isinstance(X, Spy) else X
+        labels = ["even" if total % 2 == 0 else "odd" for total in np.asarray(counts.sum(1)).ravel().tolist()]
+        return super().fit(X, labels, persons=persons)
 
 
 class OneSilo(FederatedLDA):
