@@ -26,9 +26,9 @@ def table(n_units, mu, n_words, n_topics):
         "unigram_share": min(max(0.004 * x, 0.002), 0.25),
         "moment_share": 0.04 * x / (1 + x),
         "pairs_share": 0.3,
-        "pairs_share_beside_vectors": 0.3 * min(1, 2 / math.sqrt(x)),
+        "pairs_share_beside_vectors": 0.3 * min(1, math.sqrt(5 / x)),
         "n_rounds": 4,
-        "start_words": min(n_words, int(min(max(words, 100), 700))),
+        "start_words": min(n_words, int(min(max(words, 100), 850))),
         "pairs_power": -(1 / 4 + 1 / 4 / (1 + (x / 2) ** 2)),
         "exponent": 1 / 2 + 1 / 2 / (1 + (x / 2) ** 2),
         "usual_norms": x**-0.7,
@@ -76,7 +76,7 @@ def test_without_privacy_x_is_zero_in_the_same_formulas():
     """But for the number of rounds, which cost nothing then; where x goes to 0 the plan becomes that."""
     exact, nearly = (plan(1e6, mu, 2000, 20) for mu in (math.inf, 1e10))
     assert (exact.x, exact.n_rounds, exact.moment_share, exact.last_step) == (0, 40, 0, 0)
-    assert (exact.exponent, exact.pairs_power, exact.start_words) == (1, -0.5, 700)
+    assert (exact.exponent, exact.pairs_power, exact.start_words) == (1, -0.5, 850)
     assert exact.usual_norms > 1e6
     assert nearly._replace(n_rounds=40, x=0, usual_norms=0) == pytest.approx(
         exact._replace(usual_norms=0), abs=1e-9

@@ -11,9 +11,9 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 share of the count              .002
 share of the unigram            clip(.004 x, .002, .25)
 share of the moment             .04 x / (1 + x), where there are public word vectors
-share of the pairs of words     .3, less the moment's; .3 min(1, 2 / root(x)) beside
+share of the pairs of words     .3, less the moment's; .3 min(1, root(5 / x)) beside
                                 vectors that are believed
-words of the pairs              clip(4.5 root(V K / x), 100, 700), and at most V
+words of the pairs              clip(4.5 root(V K / x), 100, 850), and at most V
 their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
@@ -45,9 +45,9 @@ WORD_POWER = -0.25
 _UNIGRAM, _MOST_UNIGRAM = 0.004, 0.25
 _MOMENT = 0.04
 #: Of pairs of words; beside vectors they have as much up to this x.
-_PAIRS, _AS_WITHOUT_VECTORS = 0.3, 4
+_PAIRS, _AS_WITHOUT_VECTORS = 0.3, 5
 #: Words whose pairs are counted, over the root of n mu, at least and at most. A start from vectors has all of the most.
-_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 700
+_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 850
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
 #: Where x is so large, powers are midway between those of plentiful and of few units.
 _PLENTIFUL = 2
