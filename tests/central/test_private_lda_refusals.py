@@ -288,12 +288,15 @@ def test_weak_topics_are_warned_of_before_they_are_trained():
     how = {"epsilon": 8.0, "random_state": 0, "callback": lambda *told: stages.append(told[0])}
     for n_topics in (90, 500):
         with (
-            pytest.warns(CorpusWarning, match=f"About 97 words .* too few to tell {n_topics} topics apart"),
+            pytest.warns(
+                CorpusWarning, match=f"About 97 words .* too few to tell {n_topics} topics apart"
+            ) as told,
             pytest.raises(
                 ParameterError, match=f"^97 words cannot tell {n_topics} topics apart.* is spent, and"
             ),
         ):
             fit_topics(texts, n_topics=n_topics, **how)
+        assert {one.filename for one in told} == {__file__}
     assert "starting topics" not in stages
     assert "training rounds" not in stages
     fit_topics(texts, n_topics=5, **how)
@@ -307,8 +310,9 @@ def test_a_forecast_knows_how_much_of_the_text_its_words_make_up():
     with pytest.warns(
         WeakForecastWarning,
         match=r"little of the text.*cover about (39|40|41) % \(±\d points?\) of the text, and",
-    ):
+    ) as told:
         release = fit_topics(texts, n_topics=2, epsilon=4.0, random_state=0)
+    assert {one.filename for one in told} == {__file__}
     said = f"cover about {100 * release.configuration['text_covered']:.0f} % (±"
     assert said in release.configuration["forecast"]
     assert said.replace("cover", "The words make up") in release.to_html().split("<main")[0]

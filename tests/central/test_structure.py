@@ -52,8 +52,11 @@ def test_where_the_noise_hides_both_nothing_is_said():
 
 def test_a_fit_of_texts_without_topics_does_not_call_them_good():
     counts = texts(6000, False, 1)
-    with pytest.warns(WeakForecastWarning, match="Learnability: no topics: as far as the noise lets one see"):
+    with pytest.warns(
+        WeakForecastWarning, match="Learnability: no topics: as far as the noise lets one see"
+    ) as told:
         model = fit(counts, 8.0, allow_unlearnable=False)
+    assert {one.filename for one in told} == {__file__}
     assert model.forecast_.verdict == "no topics"
     assert model.forecast_.is_weak
     release = model.release_

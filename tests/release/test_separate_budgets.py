@@ -25,7 +25,7 @@ from discreet import (
 )
 from discreet.corpus import Tokenizer
 from discreet.errors import BudgetExceeded, CorpusError, SeparateBudgetsWarning
-from discreet.privacy import composed_epsilon
+from discreet.privacy import composed_epsilon, events
 
 RNG = np.random.default_rng(0)
 EASY = {"n_topics": 2, "epsilon": 1.0, "allow_unlearnable": True}
@@ -102,6 +102,48 @@ def test_texts_are_known_again_though_they_were_cut_otherwise(form, other):
         lambda: fit_topics(make(documents) if form != "a corpus" else made, **how, **easy, **other)
     )
     assert "on 2 ledgers" in said
+
+
+def test_the_line_that_is_shown_is_the_callers():
+    X, documents = counts(), texts()
+    fit(X)
+    fit_topics(documents, **{**EASY, "epsilon": 4.0})
+    calls = [
+        lambda: PrivateLDA(**EASY).fit(X),
+        lambda: PrivateLDA(**EASY).fit_transform(X),
+        lambda: fit_topics(documents, **{**EASY, "epsilon": 4.0}),
+        lambda: PrivateCountVectorizer(epsilon=2.0).fit(documents),
+    ]
+    for call in calls:
+        with pytest.warns(SeparateBudgetsWarning) as told:
+            call()
+        (shown,) = (one for one in told if issubclass(one.category, SeparateBudgetsWarning))
+        library = "sklearn" if "fit_transform" in call.__code__.co_names else __file__
+        assert library in shown.filename
+
+
+def test_what_is_told_never_falls_as_more_is_spent():
+    """The sum of deltas grew with every ledger, and epsilon at the larger delta was less than what was told before."""
+    X, told = counts(), []
+    fit(X)
+    for delta in (1e-6, 1e-5, 1e-3, 1e-7):
+        (said,) = warned(lambda delta=delta: fit(X, delta=delta, epsilon=0.5))
+        told.append(told_epsilon(said))
+        assert "at delta = 2e-06 allows" in said
+    assert told == sorted(told)
+    assert told[0] < told[-1]
+
+
+def test_what_is_told_never_falls_where_no_epsilon_holds_at_the_first_delta():
+    """An entry that fails with more than the first delta: the sum of all deltas is told then, and no less epsilon."""
+    X = counts()
+    fit(X)
+    (first,) = warned(lambda: fit(X))
+    loose = Ledger(9.0, 0.1)
+    loose.reserve(events.with_delta(events.pure(0.001), 0.01), "a mechanism that may fail")
+    (said,) = warned(lambda: fit(X, ledger=loose, epsilon=0.01))
+    assert told_epsilon(said) >= told_epsilon(first)
+    assert "at delta = 0.100002 allows" in said
 
 
 def told_epsilon(said):

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import carried, column_words
+from discreet._base.callers import warn_caller
 from discreet._base.persons import check_persons
 from discreet._base.validate import refuse
 from discreet.central.sums.units import faults_of_shards
@@ -144,11 +144,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         check_width(getattr(X, "shape", None), words.words)
         public = self._read_public(words.words)
         if sp.issparse(X) and words.words is None and self.epsilon != math.inf:
-            warnings.warn(
+            warn_caller(
                 "the columns of X have no words, so topics will list word_0, word_1 and so on. What CountVectorizer "
                 "counted has columns that it took from the texts, which no noise covers: give the texts to fit_topics, "
                 "or a public list as fit(X, vocabulary=words, words_are_public=True).",
-                stacklevel=2,
             )
         return self._fit_booked(self._book(X), X, persons, words, public)
 

@@ -8,7 +8,6 @@ covers any of it: it is shown to nobody but the holder, and no release has it.
 
 import copy
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from discreet._base.arrays import Csr
+from discreet._base.callers import warn_caller
 from discreet.central.base import PrivateTopicModel
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
 from discreet.central.private_lda import PrivateLDA
@@ -178,7 +178,7 @@ def warn_of(
             before = "Before anything is spent, and for you alone, because it is exact: "
             costs = cost if about == "n_topics" else ""
             told = ParameterError(before, *fault.args, costs)
-            warnings.warn(CorpusWarning(told, _STOP if costs else ""), stacklevel=4)
+            warn_caller(CorpusWarning(told, _STOP if costs else ""))
 
 
 def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_turn: bool) -> str:

@@ -4,12 +4,12 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.full_batch`, where 
 """
 
 import math
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any
 
 from discreet._base import validate
 from discreet._base.arrays import carried
+from discreet._base.callers import warn_caller
 from discreet._base.progress import Callback, steps, telling
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
@@ -227,7 +227,7 @@ class PrivateLDA(PrivateTopicModel):
                 "fits refused before they cost anything."
             )
         if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
-            warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
+            warn_caller(forecast.in_words(), WeakForecastWarning)
         schedule = plan(n_units, mu, units.n_words, self.n_topics, self.n_rounds)
         with telling(self.callback, "starting topics"):
             state = full_batch.init(
@@ -240,7 +240,7 @@ class PrivateLDA(PrivateTopicModel):
         if state.structure is not None and self.n_topics > 1:
             forecast = forecast.after(state.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
-                warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
+                warn_caller(forecast.in_words(), WeakForecastWarning)
         for _ in steps(self.callback, "training rounds", schedule.n_rounds):
             state, _ = full_batch.step(state, units, self.doc_topic_prior, gate)
         topics, noise_in_topics = full_batch.read_out(state, schedule.last_step)

@@ -15,7 +15,6 @@ import hashlib
 import io
 import os
 import unicodedata
-import warnings
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from itertools import chain
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.arrays import is_frame, listed_texts
+from discreet._base.callers import warn_caller
 from discreet._base.files import write_whole
 from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike, open_source, unless_damaged
@@ -311,7 +311,7 @@ def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = F
         if found.n_found:
             many, so = f"{found.n_found:,}", ", fewer than a tenth: the others are trained without"
         said = f"{found.name} holds a vector for {many} of the {len(words):,} words{so}"
-        warnings.warn(f"{said}; are the vectors of the texts' language?", WordVectorsWarning, stacklevel=6)
+        warn_caller(f"{said}; are the vectors of the texts' language?", WordVectorsWarning)
     return found
 
 

@@ -25,7 +25,6 @@ import copy
 import math
 import secrets
 import threading
-import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -36,6 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._base.arrays import carried
+from discreet._base.callers import warn_caller
 from discreet._base.persons import check_persons, knows_persons
 from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -122,10 +122,15 @@ _taking_turns = threading.Lock()
 
 @dataclass
 class _Books:
-    """The ledgers on which one text was fitted, and how many bookings the last warning about it counted."""
+    """The ledgers on which one text was fitted; how many bookings, and what, the last warning about it told.
+
+    All warnings about a text tell epsilon at the delta of the first, so that what is told never falls as more is spent.
+    """
 
     by_identity: "dict[str, Ledger]" = field(default_factory=dict)
     n_told: int = 0
+    epsilon: float = 0.0
+    delta: float = 0.0
 
 
 def notice_fit(counts: Any | None, ledger: "Ledger", texts_digest: str = "") -> None:
@@ -144,7 +149,7 @@ def notice_fit(counts: Any | None, ledger: "Ledger", texts_digest: str = "") -> 
         told = [_grown(books) for books in _ledgers.values() if ledger.identity in books.by_identity]
     worst = max((one for one in told if one is not None), default=None)
     if worst is not None:
-        warnings.warn(_told(*worst), SeparateBudgetsWarning, stacklevel=6)
+        warn_caller(_told(*worst), SeparateBudgetsWarning)
 
 
 def remember_text(counts: Any, ledger: "Ledger", texts_digest: str = "") -> None:
@@ -186,9 +191,14 @@ def _grown(books: _Books) -> tuple[float, float, int] | None:
     if len(found) <= books.n_told:
         return None
     books.n_told = len(found)
-    delta = min(sum(book.delta for book in ledgers), 0.5)
-    together = composed_epsilon(found, delta, neighboring=ledgers[0].neighboring).epsilon
-    return together, delta, len(ledgers)
+    deltas, relation = min(sum(book.delta for book in ledgers), 0.5), ledgers[0].neighboring
+    books.delta = books.delta or deltas
+    together = composed_epsilon(found, books.delta, neighboring=relation).epsilon
+    if math.isinf(together):  # some of what was booked since fails with more than the first delta
+        books.delta = max(books.delta, deltas)
+        together = composed_epsilon(found, books.delta, neighboring=relation).epsilon
+    books.epsilon = max(books.epsilon, together)
+    return books.epsilon, books.delta, len(ledgers)
 
 
 def _told(together: float, delta: float, n_ledgers: int) -> str:
@@ -300,9 +310,7 @@ class PrivateEstimator(PlannedEstimator):
     def _notice_delta(self, made: NumbersRelease) -> None:
         """Warn where the released number of units tells that delta promises hardly anything."""
         if made.large_delta is not None:
-            warnings.warn(
-                f"{made.large_delta} It was released all the same.", LargeDeltaWarning, stacklevel=4
-            )
+            warn_caller(f"{made.large_delta} It was released all the same.", LargeDeltaWarning)
 
     def _event_at(self, epsilon: float) -> "Event":
         """Return the event that a fit would book at another epsilon."""

@@ -7,13 +7,13 @@ Files are read as streams and nothing is held of them but counts; of ``.json`` a
 import csv
 import json
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from discreet._base.callers import warn_caller
 from discreet._base.validate import is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
@@ -255,9 +255,7 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
         found = f"only {others}; save them as .txt" if ignored else "nor any other"
         raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
     if ignored:
-        warnings.warn(
-            f"{name}: {others} ignored, for only .txt files are read; save them as .txt.", stacklevel=2
-        )
+        warn_caller(f"{name}: {others} ignored, for only .txt files are read; save them as .txt.")
     done = [0]
 
     def rows() -> Iterator[tuple[int, tuple[str, str, str]]]:

@@ -13,7 +13,6 @@ Given the report, the expected number of word t from topic k is :math:`\theta_{d
 :math:`(1 - p) / (1 - P_{dt})`. Steps take geometric means, as in variational Bayes, and the last one a mean.
 """
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
+from discreet._base.callers import warn_caller
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import one_blas_thread, share_out
 from discreet.errors import ParameterError, WeakForecastWarning
@@ -89,10 +89,9 @@ def learn_topics(
             f"{advice} `allow_unlearnable=True` fits all the same."
         )
     if warn and not beside and n_topics > known:
-        warnings.warn(
+        warn_caller(
             f"{n_topics} topics were asked for, but the noise lets only {known} through: the others will be blends.",
             WeakForecastWarning,
-            stacklevel=5,
         )
     believed, fitted = None, None
     if vectors is not None:

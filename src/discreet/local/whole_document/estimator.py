@@ -9,7 +9,6 @@ reports, public word vectors and a public vocabulary: the promise is the channel
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.arrays import as_texts, column_words, in_order, known_words, names_of
+from discreet._base.callers import warn_caller
 from discreet._base.progress import Callback, tell
 from discreet._base.validate import (
     ANYTHING,
@@ -373,7 +373,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             self.learnable(round(n / share))
             forecast = self._forecast(round(n / share), about="about ")
             if forecast is not None:
-                warnings.warn(forecast, WeakForecastWarning, stacklevel=4)
+                warn_caller(forecast, WeakForecastWarning)
         question = self._state.question
         self._state = step(self._state, answers, self.channel(question), len(self.shares), 0)
         self._n_reports.append(n)
