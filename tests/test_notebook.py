@@ -46,7 +46,7 @@ def shown(thing):
 
 
 def test_a_release_shows_its_promise_and_topics():
-    made = release(words=HOSTILE, noise=0.0005).with_topic_names({0: "<script>x"}).with_details(title="Notes")
+    made = release(words=HOSTILE, noise=0.0005).with_topic_names({1: "<script>x"}).with_details(title="Notes")
     said = shown(made)
     assert said.startswith("Notes: 5 topics, 60 words")
     assert "epsilon = 1.061, delta = 1e-06, for each document" in said

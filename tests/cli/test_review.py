@@ -74,7 +74,7 @@ def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_
     assert "rounds" in done.vocabulary
     assert len(done.topic_word) == 3
     assert done.topic_names == (None, None, "Sea")
-    by_hand = model.with_topic_names({4: "Sea"}).merge_topics([0, 2]).without_topics([2])
+    by_hand = model.with_topic_names({5: "Sea"}).merge_topics([1, 3]).without_topics([3])
     by_hand = by_hand.without_words(["okafor"]).with_word_names({"ward round": "rounds"})
     assert (done.topic_word == by_hand.topic_word).all()
 

@@ -16,7 +16,7 @@ from discreet.report.wording import naming
 
 
 def test_names_of_topics_are_those_of_the_review(tmp_path):
-    named = trained().with_topic_names({1: "Night <ward>"})
+    named = trained().with_topic_names({2: "Night <ward>"})
     shares = TopicPrevalence(named, WARDS, epsilon=5.0, random_state=0).fit(
         X, by=np.array(WARDS)[np.arange(len(X)) % 3]
     )
@@ -60,7 +60,7 @@ def test_a_topic_is_called_the_same_wherever_it_is_named(tmp_path, capsys, monke
 
 def test_topics_of_noise_are_called_that_and_stand_last():
     made, truth = with_noise_topics(word_weight=None)
-    names = names_of(made.with_topic_names({truth.index(True): "Wards"}))
+    names = names_of(made.with_topic_names({truth.index(True) + 1: "Wards"}))
     assert [name.startswith("mostly noise: ") for name in names] == truth
     assert names[truth.index(True)] == "mostly noise: Wards"
     shares = replace_topics(names)
@@ -76,7 +76,7 @@ def test_shares_of_reviewed_topics_say_so_and_whom_to_ask():
     """An officer reads in their card alone that the words were reviewed, by whom, and who answers for them."""
     word = trained().vocabulary[0]
     topics = (
-        trained().without_words([word]).with_topic_names({0: "Meals"}).with_review("DPO", on="2026-01-02")
+        trained().without_words([word]).with_topic_names({1: "Meals"}).with_review("DPO", on="2026-01-02")
     )
     topics = topics.with_details(title="Notes", owner="Trust", contact="q@example.org", period="2020")
     model = TopicPrevalence(topics, WARDS, epsilon=5.0, random_state=0)

@@ -1,5 +1,7 @@
 """A reviewer's edits: what goes is gone, what stays adds up, and the promise is the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.report.report_cases import HOSTILE, release
@@ -56,7 +58,7 @@ def test_what_was_removed_stands_nowhere(tmp_path):
 
 
 def test_a_name_that_holds_a_removed_word_goes_with_it():
-    made = release().with_topic_names({0: "The Word00007 topic", 1: "word 7 and others"})
+    made = release().with_topic_names({1: "The Word00007 topic", 2: "word 7 and others"})
     left = made.without_words(["word00007"])
     assert "Word00007" not in str(dict(left.configuration))
     assert "word 7 and others" in left.configuration.values()
@@ -75,9 +77,9 @@ def test_words_that_get_one_name_are_added_up():
 
 
 def test_topics_are_named_merged_and_removed():
-    made = release(noise=0.01).with_topic_names({0: "Wards", 3: "Nights", np.int64(4): " Sea "})
+    made = release(noise=0.01).with_topic_names({1: "Wards", 4: "Nights", np.int64(5): " Sea "})
     assert made.topic_names == ("Wards", None, None, "Nights", "Sea")
-    merged = made.merge_topics([3, 1])
+    merged = made.merge_topics([4, 2])
     weight = made.topic_weight
     expected = (weight[1] * made.topic_word[1] + weight[3] * made.topic_word[3]) / (weight[1] + weight[3])
     np.testing.assert_allclose(merged.topic_word[1], expected)
@@ -86,7 +88,7 @@ def test_topics_are_named_merged_and_removed():
     np.testing.assert_allclose(merged.topic_weight @ merged.topic_word, merged.word_weight, rtol=1e-12)
     np.testing.assert_allclose(merged.topic_word_noise, 0.01)
     assert merged.topic_names == ("Wards", "Nights", None, "Sea")
-    left = merged.without_topics([0])
+    left = merged.without_topics([1])
     assert left.topic_names == ("Nights", None, "Sea")
     np.testing.assert_allclose(left.topic_weight, merged.topic_weight[1:] / merged.topic_weight[1:].sum())
     np.testing.assert_allclose(left.topic_weight @ left.topic_word, left.word_weight, rtol=1e-12)
@@ -94,9 +96,34 @@ def test_topics_are_named_merged_and_removed():
     assert "Nights" in left.card()
 
 
+def test_a_topic_is_named_by_the_number_that_tables_show():
+    """Names counted from 0 and tables from 1: a label stood at the topic after the one that was meant."""
+    made = release()
+    table = made.to_frame()
+    number, words = int(table["topic"][1]), table["words"][1]
+    named = made.with_topic_names({number: "Waiting"})
+    for shown in (named.to_frame(), named.to_frame(10)):
+        names = dict(zip(shown["topic"], shown["name"], strict=True))
+        assert names == {topic: "Waiting" if topic == number else None for topic in range(1, 6)}
+    told = named.to_frame()
+    assert told["words"][list(told["name"]).index("Waiting")] == words
+    left = named.without_topics([topic for topic in range(1, 6) if topic != number])
+    assert left.topic_names == ("Waiting",)
+    assert " ".join(left.top_words(10)[0]) == words
+    assert made.without_topics([number]).merge_topics([1, 4]).topic_word.shape[0] == 3
+
+
+def test_a_topic_that_would_be_empty_is_told_by_its_number():
+    made = release(n_topics=2, n_words=20)
+    apart = np.kron(np.eye(2), np.full(10, 0.1))
+    parted = replace(made, topic_word=apart, word_weight=apart.mean(0), topic_weight=np.full(2, 0.5))
+    with pytest.raises(ReleaseError, match=r"^topic 2 would hold no word"):
+        parted.without_words(made.vocabulary[10:])
+
+
 def test_without_weights_topics_merge_alike():
     made = release(weights=False, noise=None)
-    merged = made.merge_topics([0, 1], [2, 4])
+    merged = made.merge_topics([1, 2], [3, 5])
     np.testing.assert_allclose(merged.topic_word[1], made.topic_word[[2, 4]].mean(0))
     assert merged.topic_weight is None
     assert merged.topic_word_noise is None
@@ -104,7 +131,7 @@ def test_without_weights_topics_merge_alike():
 
 def test_texts_can_be_seen_under_what_is_left():
     made = release(n_topics=3, n_words=30)
-    left = made.without_words(["word00002"]).merge_topics([0, 2])
+    left = made.without_words(["word00002"]).merge_topics([1, 3])
     counts = np.eye(29, dtype=np.int32) * 5
     corpus = Corpus(counts, left.vocabulary)
     shares = left.transform(corpus)
@@ -122,15 +149,21 @@ def test_texts_can_be_seen_under_what_is_left():
         (lambda r: r.without_words(r.vocabulary), "would hold no word"),
         (lambda r: r.with_word_names({}), "a mapping of words"),
         (lambda r: r.with_word_names({"word00001": " "}), "the new name of a word must be a text"),
-        (lambda r: r.with_topic_names({5: "x"}), "whole numbers from 0 to 4"),
+        (lambda r: r.with_topic_names({6: "x"}), "whole numbers from 1 to 5"),
         (lambda r: r.with_topic_names({True: "x"}), "whole numbers"),
+        (
+            lambda r: r.with_topic_names({0: "x"}),
+            "no topic 0: numbers of topics count from 1, as in to_frame",
+        ),
+        (lambda r: r.merge_topics([0, 1]), "no topic 0"),
+        (lambda r: r.without_topics([0]), "no topic 0"),
         (lambda r: r.with_topic_names({1: 7}), "the name of a topic must be a text"),
         (lambda r: r.with_topic_names({1: "x" * 3000}), "1 to 2000 characters"),
         (lambda r: r.merge_topics([1]), "groups of two or more"),
         (lambda r: r.merge_topics([1, 2], [2, 3]), "groups of two or more"),
         (lambda r: r.merge_topics(), "groups of two or more"),
         (lambda r: r.merge_topics([1, 9]), "whole numbers"),
-        (lambda r: r.without_topics(range(5)), "no topic would be left"),
+        (lambda r: r.without_topics(range(1, 6)), "no topic would be left"),
         (lambda r: r.with_details(titel="x"), "the details of a release are title"),
         (lambda r: r.with_details(title=3), "title must be a text"),
         (lambda r: r.with_review(""), "by must be a text"),
@@ -154,7 +187,7 @@ def test_details_are_kept_and_shown():
 def test_hostile_names_and_details_stay_text(tmp_path):
     made = release()
     for number, hostile in enumerate(word for word in HOSTILE if 0 < len(word) < 2000):
-        marked = made.with_topic_names({number % 5: hostile}).with_details(title=hostile, owner=hostile)
+        marked = made.with_topic_names({number % 5 + 1: hostile}).with_details(title=hostile, owner=hostile)
         marked = marked.with_review(hostile, note=hostile)
         assert "<script>window" not in marked.to_html()
         assert "<img" not in marked.to_html()
@@ -193,7 +226,7 @@ def of_words(*words, **settings):
     ],
 )
 def test_a_name_goes_with_a_word_however_it_is_written(word, name, goes):
-    made = of_words(word, "other").with_topic_names({0: name, 1: "kept"})
+    made = of_words(word, "other").with_topic_names({1: name, 2: "kept"})
     kept = (None if goes else name, "kept", None)
     assert made.without_words([word]).topic_names == kept
     assert made.with_word_names({word: "[surname]"}).topic_names == kept
@@ -203,11 +236,11 @@ def test_a_name_goes_with_a_word_however_it_is_written(word, name, goes):
 
 def test_settings_and_counts_are_true_after_edits():
     made = of_words("a", "b", "c", n_topics=3, text_covered=0.9, text_covered_noise=0.01)
-    twice = made.merge_topics([0, 1]).merge_topics([0, 1])
+    twice = made.merge_topics([1, 2]).merge_topics([1, 2])
     assert twice.configuration["n_topics"] == 1
     assert "2 topics merged into others" in twice.review
-    assert made.without_topics([1]).configuration["n_topics"] == 2
-    assert "n_topics" not in of_words("a").merge_topics([0, 1]).configuration
+    assert made.without_topics([2]).configuration["n_topics"] == 2
+    assert "n_topics" not in of_words("a").merge_topics([1, 2]).configuration
     fewer = made.without_words(["a"])
     assert not {"text_covered", "text_covered_noise"} & set(fewer.configuration)
     assert made.with_word_names({"a": "x"}).configuration["text_covered"] == 0.9

@@ -64,7 +64,7 @@ def test_nothing_private_is_told_of_topics_without_privacy(name, exact):
 def test_an_edit_does_not_make_such_topics_fit(edit, exact, tmp_path):
     edited = {
         "without_words": lambda: exact.without_words(["w0"]),
-        "merge_topics": lambda: exact.merge_topics([0, 1]),
+        "merge_topics": lambda: exact.merge_topics([1, 2]),
         "with_details": lambda: exact.with_details(title="notes").with_review("me"),
         "saved": lambda: (exact.save(tmp_path / "m"), Release.load(tmp_path / "m"))[1],
     }[edit]()

@@ -97,7 +97,7 @@ def test_two_fits_of_one_text_show_no_clear_change():
 
 def test_a_topic_of_one_alone_is_told():
     made = release(n_topics=6, n_words=60, noise=0.0002)
-    left = made.without_topics([2])
+    left = made.without_topics([3])
     found = compare(made, left)
     assert found.vanished == [2]
     assert found.appeared == []
@@ -163,7 +163,7 @@ def test_shares_over_other_words_are_no_change():
 
 
 def test_where_noise_is_not_told_nothing_is_clear():
-    found = compare(release(noise=None), release(noise=None, seed=0).without_topics([0]))
+    found = compare(release(noise=None), release(noise=None, seed=0).without_topics([1]))
     assert not any(pair.clear or pair.grew for pair in found.pairs)
     assert "no change can be called clear" in text_of(found.to_html())
     assert not any(pair.clear for pair in compare(release(weights=False), release(weights=False)).pairs)
@@ -181,7 +181,7 @@ def test_the_page_says_it_and_runs_nothing(tmp_path):
     made = release(noise=0.0005, words=HOSTILE).with_details(title="<b>Before</b>")
     _, other = changed(made, order=[4, 1, 2, 3, 0])
     found = compare(
-        made, other.without_topics([1]).with_topic_names({0: "<img src=x onerror=window.canary=1>"})
+        made, other.without_topics([2]).with_topic_names({1: "<img src=x onerror=window.canary=1>"})
     )
     page = found.to_html(tmp_path / "c.html")
     assert (tmp_path / "c.html").read_text() == page
@@ -200,7 +200,7 @@ def test_the_page_says_it_and_runs_nothing(tmp_path):
 
 def test_the_table_holds_every_topic():
     made = release(n_topics=6, n_words=60, noise=0.0002)
-    table = compare(made, made.without_topics([2])).to_frame()
+    table = compare(made, made.without_topics([3])).to_frame()
     assert len(table) == 6
     assert list(table.columns)[:3] == ["first", "second", "name"]
     assert table["second"].isna().sum() == 1
@@ -210,7 +210,7 @@ def test_the_table_holds_every_topic():
 def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     release(n_topics=6, n_words=60, noise=0.0002).save("a")
-    Release.load("a").without_topics([2]).save("b")
+    Release.load("a").without_topics([3]).save("b")
     assert run("compare a b --out c.html".split()) == 0
     said = capsys.readouterr().out
     assert "Only in the first" in said

@@ -55,12 +55,19 @@ def _cell(value: str) -> str:
 
 
 def frame(columns: dict[str, list[Any]]) -> Any:
-    """Return the columns as a frame of pandas, else of polars, else a table of pyarrow."""
+    """Return the columns as a frame of pandas, else of polars, else a table of pyarrow; a missing text is None."""
     for library, make in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
         if find_spec(library) is not None:
             module: Any = import_module(library)
+            if library == "pandas":  # which makes NaN of None among texts
+                columns = {name: _texts(module, values) for name, values in columns.items()}
             return getattr(module, make)(columns)
     raise DiscreetError("a data frame needs pandas, polars or pyarrow: pip install pandas.")
+
+
+def _texts(pandas: Any, values: list[Any]) -> Any:
+    some = None in values and any(isinstance(value, str) for value in values)
+    return pandas.Series(values, dtype=object) if some else values
 
 
 @cache

@@ -69,7 +69,7 @@ def topics_are_public(release: "Promised") -> bool:
 
 
 def topic_names(release: "Release") -> tuple[str | None, ...]:
-    """Return the name that a person gave each topic, or None."""
+    """Return the name that a person gave each topic, or None; in order, so topic 1 of tables and pages is at [0]."""
     return named_topics(release.configuration, len(release.topic_word))
 
 

@@ -11,8 +11,8 @@ Removed words are removed: their number is written down, they are not. The relea
 
 A reviewer's edits as a plain text file
 =======================================
-One a line, topics by their numbers in the release that was reviewed, counted from 1 as people do and pages show them;
-arguments in Python count from 0.
+One a line, topics by their numbers in the release that was reviewed, counted from 1 as pages and tables show them and
+:meth:`Release.with_topic_names` takes them.
 
 ``drop word WORD``, ``rename word OLD = NEW``, ``name topic 3 = NAME``, ``merge topics 2 5``, ``drop topic 7``. Empty
 lines and lines that begin with # say nothing. A word that cannot stand in a line as it is, stands there as in
@@ -91,7 +91,8 @@ def without_words(release: "Release", words: Iterable[str]) -> "Release":
     empty = np.flatnonzero(kept < _LEAST_KEPT)
     if empty.size:
         raise ReleaseError(
-            f"topic {', '.join(map(str, empty[:5].tolist()))} would hold no word any more; remove the topic first."
+            f"topic {', '.join(str(topic + 1) for topic in empty[:5])} would hold no word any more; remove the topic "
+            "first."
         )
     word_weight = None if release.word_weight is None else release.word_weight[keep]
     if word_weight is not None and word_weight.sum() <= 0:
@@ -140,7 +141,11 @@ def with_word_names(release: "Release", names: Mapping[str, str]) -> "Release":
 
 
 def with_topic_names(release: "Release", names: Mapping[int, str]) -> "Release":
-    """Return the release with names for some topics; those that have one and get none keep theirs."""
+    """Return the release with names for some topics, by their numbers from 1 as ``to_frame`` and the report show them.
+
+    Topics that have a name and get none keep theirs: ``release.with_topic_names({1: "Waiting", 2: "Side effects"})``
+    names the first two, ``topic_word[0]`` and ``topic_word[1]``.
+    """
     names = _mapping(names, "a mapping of topic numbers to names")
     known = _known_topics(release, names)
     given = {
@@ -153,6 +158,7 @@ def with_topic_names(release: "Release", names: Mapping[int, str]) -> "Release":
 def merge_topics(release: "Release", *groups: Sequence[int]) -> "Release":
     """Return the release with each group of topics as one: their mean by weight, in the place of the first.
 
+    Topics go by their numbers from 1, as ``to_frame`` and the report show them: ``release.merge_topics([2, 5])``.
     Other topics keep their order and close up. The noise told for a merged topic is the mean of its parts': no less
     than it is, however they depend on each other. The merged topic has the first name among its parts.
     """
@@ -172,7 +178,10 @@ def merge_topics(release: "Release", *groups: Sequence[int]) -> "Release":
 
 
 def without_topics(release: "Release", topics: Iterable[int]) -> "Release":
-    """Return the release without these topics; the others close up, and their weights sum to 1 again."""
+    """Return the release without these topics; the others close up, and their weights sum to 1 again.
+
+    Topics go by their numbers from 1, as ``to_frame`` and the report show them: ``release.without_topics([7])``.
+    """
     gone = set(_known_topics(release, topics))
     rows = [[topic] for topic in range(len(release.topic_word)) if topic not in gone]
     if not rows:
@@ -290,12 +299,19 @@ def _known_words(release: "Release", words: Iterable[str]) -> set[str]:
 
 
 def _known_topics(release: "Release", topics: Iterable[int]) -> list[int]:
+    """Return the rows of topics that people number from 1."""
     n_topics = len(release.topic_word)
     given = list(topics) if isinstance(topics, Iterable) and not isinstance(topics, str | bytes) else []
     whole = [int(one) for one in given if is_whole(one)]
-    if not given or len(whole) != len(given) or not all(0 <= topic < n_topics for topic in whole):
-        raise ReleaseError(f"topics are named by whole numbers from 0 to {n_topics - 1}.")
-    return whole
+    if 0 in whole:
+        raise ReleaseError(
+            "there is no topic 0: numbers of topics count from 1, as in to_frame and the report; add 1 to each."
+        )
+    if not given or len(whole) != len(given) or not all(1 <= topic <= n_topics for topic in whole):
+        raise ReleaseError(
+            f"topics go by whole numbers from 1 to {n_topics}, as in to_frame and the report; take those."
+        )
+    return [topic - 1 for topic in whole]
 
 
 GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"
@@ -305,7 +321,10 @@ _LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGN
 
 @dataclass
 class EditList:
-    """What a reviewer wants done: words removed, words and topics renamed, topics merged, topics removed."""
+    """What a reviewer wants done: words removed, words and topics renamed, topics merged, topics removed.
+
+    Topics are rows of ``topic_word`` here, and count from 0.
+    """
 
     words: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -341,16 +360,18 @@ def word_in_line(word: str) -> str:
 def apply(release: "Release", edits: EditList) -> "Release":
     """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
     if edits.named:
-        release = release.with_topic_names(edits.named)
+        release = release.with_topic_names({topic + 1: name for topic, name in edits.named.items()})
     n_topics = len(release.topic_word)
     if both := sorted({topic for group in edits.merged for topic in group} & set(edits.topics)):
         raise ReleaseError(f"topic {both[0] + 1} (from 1) is to be both merged and removed; choose one.")
     if edits.merged:
-        release = release.merge_topics(*edits.merged)
+        release = release.merge_topics(*([topic + 1 for topic in group] for group in edits.merged))
     if edits.topics:
         unknown = [topic for topic in edits.topics if not 0 <= topic < n_topics]
         merged = _places(n_topics, edits.merged)
-        release = release.without_topics(unknown or [merged[topic] for topic in edits.topics])
+        release = release.without_topics(
+            [topic + 1 for topic in unknown or [merged[topic] for topic in edits.topics]]
+        )
     if edits.words:
         release = release.without_words(edits.words)
     if edits.renamed:

@@ -59,7 +59,7 @@ class Pair(NamedTuple):
     Attributes
     ----------
     first, second : int
-        Its number in each.
+        Its row of ``topic_word`` in each, from 0; :meth:`Comparison.to_frame` and pages count from 1.
     agreement : float
         Between 0 and 1.
     before, after : float or None
@@ -93,9 +93,9 @@ class Comparison:
     pairs : list of Pair
         Clear changes first, then by size.
     vanished, appeared : list of int
-        Topics of ``a`` alone, and of ``b`` alone, without those that are mostly noise.
+        Rows, from 0, of topics of ``a`` alone, and of ``b`` alone, without those that are mostly noise.
     noise_in_a, noise_in_b : list of int
-        Topics that are mostly noise.
+        Rows, from 0, of topics that are mostly noise.
     shared : tuple of str
         Words that both have.
     only_a, only_b : tuple of str

@@ -92,7 +92,7 @@ class Suspect(NamedTuple):
     score : float
         Higher is more suspicious; only the order means something.
     topics : tuple of int
-        The topics among whose first 30 words it stands, the strongest first.
+        Rows, from 0, of the topics among whose first 30 words it stands, the strongest first.
     share : float
         Largest probability in any topic.
     """

@@ -96,7 +96,7 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             topics_are_public=True,
         ),
     )
-    return made if names is None else made.with_topic_names(dict(enumerate(names)))
+    return made if names is None else made.with_topic_names(dict(enumerate(names, 1)))
 
 
 def read_topics(path: str | Path) -> Release:

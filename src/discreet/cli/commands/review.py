@@ -50,7 +50,7 @@ def review(
     --note: A sentence of the reviewer, for card and report.
     --shares: Shares of these topics, of `discreet prevalence`: they take the reviewed names and words.
     --shares-out: New file for the reviewed shares: .json.
-    --json: Print the words as JSON and stop.
+    --json: Print the words as JSON, topics from 1, and stop.
     """
     from discreet.cli.display import console, print_json
     from discreet.release import PrevalenceRelease
@@ -83,7 +83,9 @@ def review(
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(release, flagged=() if names is None else read_list(names, "--names"))
     if json_:
-        print_json([suspect._asdict() for suspect in suspects])
+        print_json(
+            [suspect._asdict() | {"topics": [topic + 1 for topic in suspect.topics]} for suspect in suspects]
+        )
         return
     say, always = console(quiet=quiet), console()
     if write_edits is not None:
