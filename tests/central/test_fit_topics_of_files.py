@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, TopicPrevalence, fit_topics
 from discreet.central import choose_n_topics_privately
-from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, CorpusWarning, ParameterError, PrivacyError
 
 COLUMNS = {"text": "note", "person": "patient"}
 HOW = {"epsilon": 20.0, "n_topics": 2, "allow_unlearnable": True, "random_state": 0}
@@ -62,7 +62,81 @@ def test_whatever_holds_the_texts_persons_are_protected_and_the_release_is_the_s
     assert len({release.vocabulary for release in made}) == 1
     for release in made[1:]:
         np.testing.assert_array_equal(release.topic_word, made[0].topic_word)
-    assert fit_topics(pd.DataFrame(columns), text="note", **HOW).ledger.privacy_unit == "document"
+
+
+def test_that_each_document_is_protected_is_said_where_a_column_may_tell_whose_it_is(columns, tmp_path):
+    """`discreet fit` said it, `fit_topics` nothing."""
+    frame = pd.DataFrame(columns)
+    frame.to_csv(tmp_path / "notes.csv", index=False)
+    for source in (frame, tmp_path / "notes.csv"):
+        with pytest.warns(
+            CorpusWarning, match=r"Protecting each document\. Pass person=, .*'document' says so\.$"
+        ):
+            made = fit_topics(source, text="note", **HOW)
+        assert made.ledger.privacy_unit == "document"
+    fit_topics(frame, text="note", privacy_unit="document", **HOW)  # no warning: here they are errors
+    fit_topics(frame[["note"]], text="note", **HOW)
+    fit_topics(frame, text="note", **HOW | {"epsilon": float("inf")})
+
+
+def test_a_file_is_read_in_its_encoding_and_with_its_delimiter(columns, tmp_path):
+    notes = [note.replace("storm", "ñandú") for note in columns["note"]]
+    pd.DataFrame({"note": notes}).to_csv(tmp_path / "notes.csv", index=False, encoding="latin-1", sep="|")
+    with pytest.raises(CorpusError, match=r"give encoding=, for example \"latin-1\""):
+        fit_topics(tmp_path / "notes.csv", text="note", **HOW)
+    made = fit_topics(tmp_path / "notes.csv", text="note", encoding="latin-1", delimiter="|", **HOW)
+    assert made.vocabulary == fit_topics(notes, **HOW).vocabulary
+    pd.DataFrame({"note": notes}).to_excel(tmp_path / "notes.xlsx", sheet_name="May", index=False)
+    with pytest.raises(CorpusError, match="June"):
+        fit_topics(tmp_path / "notes.xlsx", text="note", sheet="June", **HOW)
+    with pytest.raises(ParameterError, match="encoding, delimiter and sheet are of a file"):
+        fit_topics(notes, encoding="latin-1", **HOW)
+
+
+def test_the_name_of_a_column_in_place_of_persons_is_answered_before_the_texts_are_read(columns):
+    frame = pd.DataFrame(columns | {"note": [None] * 600})  # whose reading would raise
+    with pytest.raises(ParameterError, match=r"did you mean person='patient'\?$"):
+        fit_topics(frame, text="note", persons="patient", **HOW)
+
+
+def test_groups_are_told_by_a_column_whose_rows_stay_with_the_texts(columns, tmp_path):
+    wards = ["north", "south", None] * 200
+    full = pd.DataFrame({"note": columns["note"], "ward": wards})
+    gaps = pd.concat([pd.DataFrame({"note": [None, " "], "ward": ["south", "north"]}), full])
+    gaps.to_csv(tmp_path / "notes.csv", index=False)
+    how = HOW | {"text": "note", "privacy_unit": "document"}
+
+    def shares(source, by, **more):
+        model = TopicPrevalence(None, groups=["north", "south"], random_state=0)
+        fit_topics(source, by=by, prevalence=model, **how, **more)
+        return model.release_.topic_totals
+
+    beside = shares(full, full["ward"])
+    for source in (gaps, tmp_path / "notes.csv"):
+        np.testing.assert_array_equal(shares(source, "ward", skip_empty=True), beside)
+        with pytest.raises(CorpusError, match="no field for by='hospital'"):
+            shares(source, "hospital", skip_empty=True)
+
+
+def test_texts_in_place_of_counts_are_answered_with_the_call_that_counts_them(columns, tmp_path):
+    frame = pd.DataFrame(columns)
+    frame.to_csv(tmp_path / "notes.csv", index=False)
+    release = fit_topics(columns["note"], **HOW)
+    for path in (tmp_path / "notes.csv", str(tmp_path / "notes.csv")):
+        with pytest.raises(
+            CorpusError, match=r"a file or folder.*read_corpus\(path, vocabulary=release\.voc"
+        ):
+            release.transform(path)
+    assert "ward" in release.vocabulary  # a word, and a column
+    for given in (frame, pl.DataFrame(columns)):
+        with pytest.raises(CorpusError, match=r"columns of text, .* pass their column, frame\['note'\]"):
+            release.transform(given)
+    model = TopicPrevalence(release, groups=["a"])
+    for texts in (frame["note"], frame["note"].to_numpy()):
+        with pytest.raises(
+            CorpusError, match=r"X holds text, .* read_corpus\(frame, text=\.\.\., vocabulary=rel"
+        ):
+            model.fit(texts, by=frame["ward"])
 
 
 @pytest.mark.parametrize(

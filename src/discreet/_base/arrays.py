@@ -25,7 +25,10 @@ COUNT_THE_WORDS = (
     "count public words with Corpus.from_texts(texts, vocabulary=words, words_are_public=True)"
 )
 #: The same where the words are those of a release.
-COUNT_ITS_WORDS = "count the words of the release: Corpus.from_texts(texts, vocabulary=release.vocabulary)"
+COUNT_ITS_WORDS = (
+    "count the words of the release: Corpus.from_texts(texts, vocabulary=release.vocabulary), or of a file or a frame "
+    "read_corpus(frame, text=..., vocabulary=release.vocabulary)"
+)
 _TEXT = (str, bytes, bytearray)
 _NUMBERS = (bool, int, float, complex, np.bool_, np.number, Decimal, type(None))
 _LISTS = (list, tuple, np.ndarray)

@@ -9,6 +9,8 @@ learned, nothing else; with shares or sampled training, whose costs add up worse
 import copy
 import inspect
 import math
+import os
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -21,6 +23,7 @@ from discreet._base.validate import (
     FLAG,
     collect,
     faults_of,
+    is_folder,
     is_number,
     number,
     refuse,
@@ -46,7 +49,14 @@ from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
-from discreet.errors import BudgetExceeded, DiscreetError, ParameterError, PrivacyError
+from discreet.errors import (
+    BudgetExceeded,
+    CorpusWarning,
+    DiscreetError,
+    ParameterError,
+    PrivacyError,
+    Proposal,
+)
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
 from discreet.release.private_estimator import (
@@ -84,6 +94,8 @@ _OF_TOPICS = (
     "ledger",
 )  # fmt: skip
 _OF_FULL_BATCH = ("allow_unlearnable", "word_vectors")
+#: What says how a file or a frame is read.
+_OF_A_SOURCE = ("text", "person", "skip_empty", "encoding", "delimiter", "sheet")
 _OF_A_CALL = frozenset({"texts_or_corpus", "text", "person", "persons", "unit_name", "prevalence", "by"})
 _OWN = rules(
     vocabulary_share=number(above=0, below=1),
@@ -105,6 +117,9 @@ def fit_topics(
     text: str | None = None,
     person: str | None = None,
     skip_empty: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
     persons: Any = None,
     privacy_unit: str | None = None,
     unit_name: str | None = None,
@@ -156,6 +171,8 @@ def fit_topics(
         Of a file or frame: the column that says whose the text is.
     skip_empty : bool, default False
         Of a file or frame: leave out rows without text, or without a person where one is asked for.
+    encoding, delimiter, sheet : str, optional
+        Of a file: as for :func:`~discreet.corpus.read_corpus`.
     persons : array-like of shape (n_documents,), optional
         Person of each document, where no column says it; by default those of the corpus.
     privacy_unit : {"document", "person"}, optional
@@ -194,9 +211,10 @@ def fit_topics(
         Made without topics, ``TopicPrevalence(None, groups=wards, epsilon=0.2)``: also release how much of each topic
         stands in each group, in ``prevalence.release_``. Its epsilon is a part of this one, and the topics get what it
         leaves.
-    by : sequence of length n_documents, optional
-        With ``prevalence``: the group of each document; for a cross table a pair of such sequences. By default the
-        labels of the corpus; shards carry theirs.
+    by : str or sequence of length n_documents, optional
+        With ``prevalence``: the group of each document; for a cross table a pair of such sequences. Of a file or
+        frame: the column that says it, in text or whole numbers. By default the labels of the corpus; shards carry
+        theirs.
 
     Returns
     -------
@@ -219,7 +237,8 @@ def fit_topics(
     CorpusWarning
         Before anything is booked, of texts that are held: they are in another language than the stop words, or the
         topics cannot be learned from so few. It is exact, so for you alone: neither log nor publish it, nor whether a
-        run stopped on it.
+        run stopped on it. Also where a file or frame has further columns and none says whose the texts are:
+        ``privacy_unit="document"`` says that each document is meant.
 
     Notes
     -----
@@ -241,16 +260,24 @@ def fit_topics(
     whose = "document" if person is None and persons is None else "person"
     given["privacy_unit"] = whose if privacy_unit is None else privacy_unit
     words, topics = estimators(**{name: value for name, value in given.items() if name not in _OF_A_CALL})
+    columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
     if is_source(texts_or_corpus):
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
-        columns = {"text": text, "person": person, "skip_empty": skip_empty or None}
+        if isinstance(persons, str):
+            which = ("did you mean ", Proposal("person", persons), "?")
+            raise ParameterError("`persons` takes one entry for each document, not a column's name: ", *which)
+        if prevalence is not None and isinstance(by, str):
+            columns, by = columns | {"by": by}, None
+        folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
         texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut)
+        if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
+            _warn_of_persons(texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
         stop_words = "auto"
-    elif text is not None or person is not None or skip_empty:
+    elif any(value is not None for value in columns.values()):
         raise ParameterError(
-            "`text`, `person` and `skip_empty` are of a file or a frame: pass one of these, or say whose texts of a "
-            "list are by `persons=`."
+            "`text`, `person`, `skip_empty`, `encoding`, `delimiter` and `sheet` are of a file or a frame: pass one of "
+            "these, or say whose texts of a list are by `persons=`."
         )
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):
@@ -389,6 +416,19 @@ def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
             )
         )
     return faults
+
+
+def _warn_of_persons(corpus: Corpus, columns: dict[str, Any]) -> None:
+    """Say that each document is protected for itself, where a column of its source may tell whose it is."""
+    others = set(corpus.fields) - {columns["text"] or "text", columns.get("by")}
+    if others and not knows_persons(corpus):
+        told = ParameterError(
+            "Protecting each document. Pass `person=...`, the column that says whose it is, if one person may have "
+            "written several; if nobody has, ",
+            Proposal("privacy_unit", "document"),
+            " says so.",
+        )
+        warnings.warn(CorpusWarning(told), stacklevel=4)
 
 
 def _is_held(texts: Any) -> bool:

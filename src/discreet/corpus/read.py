@@ -26,6 +26,8 @@ from discreet.errors import CorpusError, ParameterError, Proposal
 
 #: Encodings of Western Europe; the second takes any bytes.
 _WESTERN = ("cp1252", "latin-1")
+#: What a column of labels is called here, by its name in ``fit_topics``.
+_LABEL = {"by": "label"}
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -250,10 +252,16 @@ def is_source(documents: Any) -> bool:
     return isinstance(documents, str | os.PathLike) or is_frame(documents)
 
 
+def _by(part: Any) -> Any:
+    """Return a part of a message as ``fit_topics`` calls the column of labels."""
+    return part._replace(name="by") if isinstance(part, Proposal) and part.name == "label" else part
+
+
 def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
     """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
 
-    ``columns`` are what ``fit_topics`` takes of its rows: text, person and skip_empty, None where nothing is said.
+    ``columns`` are what ``fit_topics`` takes of its rows and how they are read, None where nothing is said; "by" is
+    the column of labels.
 
     Raises
     ------
@@ -270,11 +278,15 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
     try:
         of_texts = framed or reader_of(find_format(source)).holds == "text"
         cut = {"tokenizer": tokenizer} if of_texts else {}
-        return read_corpus(source, **cut, **columns)
-    except CorpusError as error:
-        given = {part.name: part.value for part in error.args if isinstance(part, Proposal)}
-        if not given.keys() - taken:  # which are said to fit_topics itself
-            raise
+        return read_corpus(source, **cut, **{_LABEL.get(name, name): said for name, said in columns.items()})
+    except (CorpusError, ParameterError) as error:
+        parts = [_by(part) for part in error.args]
+        given = {part.name: part.value for part in parts if isinstance(part, Proposal)}
+        if not given.keys() - taken or isinstance(
+            error, ParameterError
+        ):  # which are said to fit_topics itself
+            raise type(error)(*parts) from None
+        columns = {_LABEL.get(name, name): said for name, said in columns.items()}
         lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
         said = columns | ({"stop_words": ... if "a " in lists else lists} if lists else {}) | given
         told = [f"{name}={'...' if value is ... else repr(value)}" for name, value in said.items()]

@@ -7,6 +7,7 @@ guarantee names unit and relation.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import Rule, check, kind_of, number, optional, shown, whole
+from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, shown, whole
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
@@ -40,6 +41,8 @@ _report = later("discreet.report.page", "report")
 _release_html = later("discreet.report.page", "release_html")
 _roc_svg = later("discreet.audit", "roc_svg")
 
+#: Names of kinds of columns that hold text, in small letters.
+_TEXT = frozenset({"object", "str", "string", "utf8"})
 #: Above the noise is what is larger than this many of its standard deviations.
 STANDARD_DEVIATIONS = 2.0
 
@@ -368,14 +371,28 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
 def _counted(X: Any, release: Release) -> Any:
     """Return texts as counts of the words of a release, cut as its texts were; anything else as it is."""
     names: list[Any] = list(getattr(X, "columns", ())) if is_frame(X) else []
-    if names and all(isinstance(name, str) for name in names) and set(release.vocabulary).isdisjoint(names):
-        raise CorpusError(
-            "no column of this frame is a word of the release: of texts, pass their column, frame['note'] or what it "
-            "is called."
-        )
+    of_words = set(release.vocabulary)
+    if names and all(isinstance(name, str) for name in names):
+        if of_words.isdisjoint(names):
+            raise CorpusError(
+                "no column of this frame is a word of the release: of texts, pass their column, frame['note'] or what "
+                "it is called."
+            )
+        if not of_words <= set(names) and any(
+            str(kind).lower() in _TEXT for kind in getattr(X, "dtypes", ())
+        ):
+            raise CorpusError(
+                "this frame has columns of text, but counts of the release's words are expected: of texts, pass their "
+                "column, frame['note'] or what it is called."
+            )
     if known_words(release.vocabulary) is None:
         return X  # columns that nobody named have no words to count
-    if isinstance(X, str):
+    if isinstance(X, str | os.PathLike):
+        if is_there(X):
+            raise CorpusError(
+                "X is the path of a file or folder, which is read first: "
+                "release.transform(read_corpus(path, vocabulary=release.vocabulary))."
+            )
         raise CorpusError("X is one text, but the topics of each text are a row: pass a list of texts.")
     one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
     if not one_a_row or not len(X) or not isinstance(next(iter(X)), str):
