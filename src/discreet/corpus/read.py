@@ -282,9 +282,8 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
     except (CorpusError, ParameterError) as error:
         parts = [_by(part) for part in error.args]
         given = {part.name: part.value for part in parts if isinstance(part, Proposal)}
-        if not given.keys() - taken or isinstance(
-            error, ParameterError
-        ):  # which are said to fit_topics itself
+        known = isinstance(error, ParameterError) or not given.keys() - taken
+        if known:  # what is proposed is said to fit_topics itself
             raise type(error)(*parts) from None
         columns = {_LABEL.get(name, name): said for name, said in columns.items()}
         lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
