@@ -200,6 +200,37 @@ def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path):
     assert path.read_text() == "dear diary " * 100
 
 
+SETTINGS = "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+
+@pytest.mark.parametrize(
+    "tables", [[SETTINGS], [SETTINGS, "INSERT INTO settings VALUES ('theme', 'dark')"], []]
+)
+def test_the_database_of_another_program_is_refused_and_kept(tmp_path, tables):
+    """Its table of moments was deleted, and its settings were added to."""
+    path = tmp_path / "photos.db"
+    with contextlib.closing(sqlite3.connect(path)) as beside:
+        for statement in [*tables, "CREATE TABLE moments (photo BLOB)", "INSERT INTO moments VALUES (x'01')"]:
+            beside.execute(statement)
+        beside.commit()
+    before = path.read_bytes()
+    with pytest.raises(CorpusError, match=r"another program|cannot be used"):
+        ReportStore(path, WORDS, CHANNEL)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_is_refused_is_not_changed(tmp_path):
+    path = tmp_path / "reports.db"
+    ReportStore(path, WORDS, CHANNEL).close()
+    with contextlib.closing(sqlite3.connect(path)) as beside:
+        beside.execute("CREATE TABLE moments (one INTEGER)")
+        beside.commit()
+    before = path.read_bytes()
+    with pytest.raises(CorpusError, match="vocabulary"):
+        ReportStore(path, WORDS[::-1], CHANNEL)
+    assert path.read_bytes() == before
+
+
 def test_form_refuses_what_is_no_report_of_this_collector():
     form, good = ReportForm(WORDS, CHANNEL), make_reports(3)
     assert [number for number, _ in form.split(raw(good))] == [report.number for report in good]

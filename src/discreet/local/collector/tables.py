@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hmac import compare_digest
 from itertools import chain
 from pathlib import Path
@@ -156,28 +156,28 @@ class Tables:
         self._reading: Any = None
         try:
             if not read_only:
+                if not self._path.exists():
+                    self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+                # Before a connection that changes the file's journal; and again where nobody else can write.
+                with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as plain:
+                    self._refuse_others(plain, where, settings)
                 self._writing = self._connect()
                 with self.transaction():
+                    self._refuse_others(self._writing, where, settings)
                     for statement in _SCHEMA:
                         self._writing.execute(statement)
                     self._writing.executemany(
                         "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
                     )
             self._reading = self._connect()
-            found = dict(self._reading.execute("SELECT name, value FROM settings").fetchall())
+            if read_only:
+                self._refuse_others(self._reading, where, settings)
         except sqlite3.Error as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
-        for name, what in (
-            ("channel", ""),
-            ("vocabulary", "of another vocabulary"),
-            ("version", "in another version of the store"),
-        ):
-            if found.get(name) != settings.named[name]:
-                self.close()
-                unlike = what or _unlike(str(found.get(name)), settings.named[name])
-                instead = "" if read_only else ", or another --store"
-                raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
+        except CorpusError:
+            self.close()
+            raise
         if read_only:
             return
         self._identity = self._look()
@@ -187,13 +187,34 @@ class Tables:
                 f"the store {where} has no file or no log of its name; it was moved or removed meanwhile."
             )
 
+    def _refuse_others(
+        self, connection: sqlite3.Connection, where: str | Path, settings: StoreSettings
+    ) -> None:
+        """Raise where a file is not empty, and is no store of these settings; only read."""
+        if not self._read_only and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (
+            0,
+        ):
+            return
+        found = dict(connection.execute("SELECT name, value FROM settings").fetchall())
+        instead = "" if self._read_only else ", or another --store"
+        for name, what in (
+            ("channel", ""),
+            ("vocabulary", "of another vocabulary"),
+            ("version", "in another version of the store"),
+        ):
+            if name not in found:
+                raise CorpusError(
+                    f"{where} is a database of another program; give a store of reports{instead}."
+                )
+            if found[name] != settings.named[name]:
+                unlike = what or _unlike(str(found[name]), settings.named[name])
+                raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
+
     def _connect(self) -> sqlite3.Connection:
         if self._read_only:
             return sqlite3.connect(
                 f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
             )
-        if not self._path.exists():
-            self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
         connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
         )
