@@ -59,6 +59,8 @@ def test_counting_agrees_with_the_naive_twin(texts, pattern):
     assert list(corpus.vocabulary) == words
     assert naive.as_documents(corpus) == documents
     public = sorted(words)[::2][::-1]
+    if not public:  # no list
+        return
     restricted = Corpus.from_texts(texts, tokenizer=ours, vocabulary=public)
     assert list(restricted.vocabulary) == public
     assert naive.as_documents(restricted) == naive.count(texts, pattern, public, **options)[0]

@@ -6,7 +6,15 @@ import pytest
 
 from discreet import PrivateCountVectorizer, PrivateLDA
 from discreet.cli.app import run
-from discreet.corpus import Corpus, ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus import (
+    Corpus,
+    ShardedCorpus,
+    load_vocabulary,
+    read_corpus,
+    read_into_shards,
+    write_corpus,
+    write_shards,
+)
 from discreet.corpus.vocabulary import FROM_TEXT
 from discreet.errors import CorpusError, PrivacyError
 from discreet.release import Release
@@ -120,3 +128,37 @@ def test_the_texts_are_no_list_of_words(tmp_path):
             read_corpus(notes, text="text", vocabulary=given)
         assert "blanket" not in str(found.value)
     assert read_corpus(notes, text="text", vocabulary=["blanket", " ".join("a" * 20)]).counts.sum() == 1
+
+
+NO_WORDS = {"list": [], "tuple": (), "dictionary": {}, "iterator": iter(())}
+
+
+@pytest.mark.parametrize("public", [True, False])
+@pytest.mark.parametrize("listed", NO_WORDS.values(), ids=NO_WORDS)
+def test_a_list_of_no_words_does_not_make_the_words_of_the_texts_public(listed, public, tmp_path):
+    pieces = iter([Corpus.from_texts(TEXTS)])
+    with pytest.raises(CorpusError, match="list holds no words"):
+        write_shards(pieces, tmp_path / "s", vocabulary=listed, words_are_public=public)
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("listed", [[], {}, set(), iter(())])
+def test_a_list_of_no_words_is_refused_wherever_words_are_given(listed, notes):
+    calls = (
+        lambda: load_vocabulary(listed),
+        lambda: Corpus.from_texts(TEXTS, vocabulary=listed, words_are_public=True),
+        lambda: Corpus.from_tokens([["bed"]], vocabulary=listed, words_are_public=True),
+        lambda: Corpus.from_texts(TEXTS).restrict(listed, words_are_public=True),
+        lambda: read_corpus(notes, vocabulary=listed, words_are_public=True),
+        lambda: read_into_shards(notes, notes.parent / "s", vocabulary=listed, words_are_public=True),
+    )
+    for call in calls:
+        with pytest.raises(CorpusError, match="list holds no words"):
+            call()
+
+
+def test_a_stream_asks_whether_words_were_listed_and_not_how_many(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.corpus.shards.write.load_vocabulary", tuple)
+    pieces = iter([Corpus.from_texts(TEXTS)])
+    with pytest.raises(CorpusError, match="same words"):
+        write_shards(pieces, tmp_path / "s", vocabulary=[], words_are_public=True)

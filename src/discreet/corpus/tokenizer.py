@@ -326,9 +326,9 @@ class _Phrases:
         self._starting: dict[str, list[tuple[str, ...]]] = {}
         each = [tuple(cut(phrase)) for phrase in listed]
         phrases, short = set(each), sum(len(phrase) < 2 for phrase in each)
-        if short or not phrases:
+        if short:
             raise ParameterError(
-                f"`phrases` must have at least two words each, as texts are cut; {short or 'all'} of {len(listed)} "
+                f"`phrases` must have at least two words each, as texts are cut; {short} of {len(listed)} "
                 r'have fewer (words of one letter count with token_pattern=r"\w+" only).'
             )
         for phrase in sorted(phrases, key=lambda words: (-len(words), words)):

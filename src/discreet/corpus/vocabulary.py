@@ -495,8 +495,8 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
     Raises
     ------
     CorpusError
-        Where the file cannot be read, or a word is empty, repeated, a whole text or holds a line break; names
-        the lines.
+        Where the file cannot be read or there are no words, or a word is empty, repeated, a whole text or holds a line
+        break; names the lines.
     """
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
@@ -512,8 +512,12 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
         return check_words(words, f"{name}: line", first=1)
     known: Any = getattr(source, "token2id", source)
     if isinstance(known, Mapping):
-        return _by_number(known)
-    return check_words(source, "vocabulary: position", first=0)
+        listed = _by_number(known)
+    else:
+        listed = check_words(source, "vocabulary: position", first=0)
+    if not listed:
+        raise CorpusError("the list holds no words: give at least one, or no list at all.")
+    return listed
 
 
 def _by_number(numbers: Mapping[Any, Any]) -> tuple[str, ...]:

@@ -185,10 +185,7 @@ def public_words(vocabulary: Any) -> tuple[str, ...]:
     """Return a public list of words in the order of the columns."""
     if isinstance(vocabulary, set | frozenset):
         return load_vocabulary(sorted(vocabulary))  # sets have no order of their own
-    words = load_vocabulary(vocabulary)
-    if not words:
-        raise ParameterError("vocabulary must hold at least one word; None chooses words privately.")
-    return words
+    return load_vocabulary(vocabulary)
 
 
 def is_writable(word: str) -> bool:

@@ -178,7 +178,7 @@ class _Stream:
             raise CorpusError("there is nothing to write: expected at least one piece of counts.")
         counts, persons = _parts(self._first)
         words = getattr(counts, "vocabulary", None)
-        if not self.vocabulary:
+        if not self._listed:
             if words is None:
                 raise CorpusError(
                     "the pieces of the stream have no words; give the word of each column: vocabulary=."
