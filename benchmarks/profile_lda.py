@@ -41,7 +41,7 @@ FIRST_CALLS = {
     "query_statistic": "query_statistic([[0.5, 0.5], [0.2, 0.8]], few)",
     "PrivateLDA": "PrivateLDA(2, epsilon=50.0, random_state=0).fit(some)",
     "PrivateLDA, sampled": "PrivateSVILDA(2, epsilon=50.0, sampling_rate=0.5, n_rounds=2, random_state=0).fit(some)",
-    "PrivateCountVectorizer": 'PrivateCountVectorizer(epsilon=50.0, method="greedy", random_state=0).fit(texts)',
+    "PrivateCountVectorizer": "PrivateCountVectorizer(epsilon=50.0, random_state=0).fit(texts)",
 }
 
 

@@ -242,3 +242,12 @@ def test_guarantees_are_told_together():
     for part in ("one word added or removed", "one word replaced", "at most 3 words", "without limit"):
         assert part in text
     assert "L times" in BitChannel.symmetric(1.0).guarantees(100).in_words()
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64])
+def test_whole_numbers_of_numpy_make_the_same_channel(kind):
+    plain = BitChannel(3_000_000_000, 1_000_000_000, 5)
+    channel = BitChannel(kind(3_000_000_000), kind(1_000_000_000), kind(5))
+    assert {type(one) for one in (channel.p_threshold, channel.q_threshold, channel.limit)} == {int}
+    assert channel == plain
+    assert channel.guarantees(20) == plain.guarantees(20)

@@ -127,3 +127,13 @@ def test_no_event_gives_budget_back(event):
     with pytest.raises(PrivacyError, match=r"must be|must have"):
         reservation.use(event, **UNIT)
     assert (ledger.spent(), reservation.precision_left) == (before, left)
+
+
+def test_an_event_of_an_older_version_is_not_called_damage():
+    for value in (
+        {"kind": "zcdp", "rho": 0.5},
+        {"kind": "composed", "events": [{"kind": "zcdp", "rho": 0.5}]},
+    ):
+        with pytest.raises(PrivacyError, match=r"zcdp.*not damaged.*discreet 0\.1\.0") as found:
+            events.from_json(value)
+        assert "is damaged" not in str(found.value)

@@ -105,6 +105,9 @@ class BitChannel:
                 "a channel needs 0 < q < p < 1, on multiples of 2^-32, but has "
                 f"p = {self.p_threshold} / 2^32, q = {self.q_threshold} / 2^32; give another epsilon."
             )
+        for name in ("p_threshold", "q_threshold", "limit"):  # fractions of numpy's numbers overflow
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else int(value))
 
     @property
     def p(self) -> Fraction:
