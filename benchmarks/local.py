@@ -71,6 +71,8 @@ def main():
     timed("fit_moments (20 topics)", lambda: model.fit_moments(moments))
     timed("fit, all of it", lambda: model.fit(packed, packed=True, vocabulary=words))
     few = packed[:3000]
+    model.set_params(refine=True)
+    timed("fit with refining, 3,000 reports", lambda: model.fit(few, packed=True, vocabulary=words))
     timed("transform_reports, 3,000 reports", lambda: model.transform_reports(few, packed=True))
 
 

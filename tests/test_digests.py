@@ -182,6 +182,9 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "words, sips, people": lambda: words("sips", "person"),
     "BitChannel": lambda: [reports()],
     "LocalLDA": lambda: topics(LocalLDA(3, channel=channel(), random_state=1).fit(reports())),
+    "LocalLDA, not refined": lambda: topics(
+        LocalLDA(3, channel=channel(), refine=False, random_state=1).fit(reports())
+    ),
     "LocalLDA, vectors": lambda: topics(
         LocalLDA(3, channel=channel(), word_vectors=vectors(), random_state=1).fit(reports())
     ),

@@ -152,7 +152,7 @@ def federated_as_printed(bench):
 def local_row(bench, corpus, n_test, line, epsilon, **how):
     script = bench.script()
     table, data = bench.table(script), script.corpus(corpus, 0, n_test=n_test)
-    table.add(data, line, epsilon, script.local(data, epsilon, 20, **how))
+    table.add(data, line, epsilon, script.local(data, epsilon, 20, **{"refine": False, **how}))
 
 
 @makes("local/kos.csv", line="moments, K 20", epsilon="1", split="0")

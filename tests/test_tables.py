@@ -471,6 +471,7 @@ LOCAL = {
     "LP-LDA, 50 topics, alpha 1": "LP-LDA, K 50, alpha 1.0",
     "LP-LDA, 50 topics, alpha .1": "LP-LDA, K 50, alpha 0.1",
     "moments, 20 topics": "moments, K 20",
+    "moments and refining, 20 topics": "moments, refined, K 20",
     "moments, `learnable()` topics": "moments, K = learnable()",
     "moments, 20 topics, asymmetric channel": "moments, K 20, asymmetric channel",
 }

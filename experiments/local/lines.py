@@ -182,13 +182,15 @@ def lp_lda(data, epsilon, alpha, sweeps):
     return work
 
 
-def local_lines(table, data, epsilon, *, n_topics=20, sweeps=200):
+def local_lines(table, data, epsilon, *, n_topics=20, sweeps=200, refine=True):
     """LP-LDA with two priors, and ours, on the same reports."""
     for alpha in (1.0, 0.1):
         table.add(data, f"LP-LDA, K 50, alpha {alpha}", epsilon, lp_lda(data, epsilon, alpha, sweeps))
-    table.add(data, f"moments, K {n_topics}", epsilon, local(data, epsilon, n_topics))
+    table.add(data, f"moments, K {n_topics}", epsilon, local(data, epsilon, n_topics, refine=False))
     found = learnable(data, epsilon)
-    table.add(data, "moments, K = learnable()", epsilon, local(data, epsilon, max(2, found)))
+    table.add(data, "moments, K = learnable()", epsilon, local(data, epsilon, max(2, found), refine=False))
+    if refine:
+        table.add(data, f"moments, refined, K {n_topics}", epsilon, local(data, epsilon, n_topics))
 
 
 def learnable(data, epsilon):

@@ -66,7 +66,7 @@ ATTACKS = (
 
 
 def likeness(moments, topics, channel):
-    model = LocalLDA(N_TOPICS, channel=channel, random_state=0, allow_unlearnable=True)
+    model = LocalLDA(N_TOPICS, channel=channel, refine=False, random_state=0, allow_unlearnable=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = np.sqrt(model.fit_moments(moments).release_.topic_word) @ np.sqrt(topics).T

@@ -44,7 +44,7 @@ def table_kos():
             local_lines(table, data, epsilon)
             equal = asymmetric(2 * epsilon)  # costs as much for a replaced word, not for one added
             line = "moments, K 20, asymmetric channel"
-            table.add(data, line, epsilon, local(data, epsilon, 20, channel=equal))
+            table.add(data, line, epsilon, local(data, epsilon, 20, channel=equal, refine=False))
     show(table, (1, 2, 3, 5))
 
 
@@ -53,7 +53,7 @@ def table_imdb():
     table = Table(HERE / "imdb.csv")
     data = corpus("imdb", 0, n_test=2000)
     for epsilon in (1, 2, 3):
-        local_lines(table, data, epsilon)
+        local_lines(table, data, epsilon, refine=False)
     without_privacy(table, data, sweeps=100)
     show(table, (1, 2, 3))
 

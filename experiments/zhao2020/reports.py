@@ -96,7 +96,7 @@ def line_of_figure_6(train, words, line, epsilon):
         channel = symmetric(epsilon)
         rows = unpack_bits(randomised(train, channel), len(words))
         return fit_lp(rows, channel, N_TOPICS, doc_topic_prior=ALPHA, n_sweeps=SWEEPS, random_state=0)
-    return local(train, words, epsilon, 20)
+    return local(train, words, epsilon, 20, refine=False)
 
 
 def figure_6():

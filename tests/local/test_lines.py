@@ -1,4 +1,4 @@
-"""The lines to reach on blog entries: batch, stream, and LP-LDA beside them."""
+"""The lines to reach on blog entries: batch, refined, stream, and LP-LDA beside them."""
 
 import warnings
 from types import SimpleNamespace

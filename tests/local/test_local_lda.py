@@ -65,9 +65,15 @@ def test_same_seed_same_bytes_for_any_number_of_threads():
     present, _ = blocks(5000)
     of = channel(4.0)
     noisy = reports(present, of)
-    made = [LocalLDA(2, channel=of, random_state=3, n_jobs=jobs).fit(noisy).release_ for jobs in (1, 3)]
+    made = [
+        LocalLDA(2, channel=of, refine=refine, random_state=3, n_jobs=jobs).fit(noisy).release_
+        for refine in (False, True)
+        for jobs in (1, 3)
+    ]
     assert made[0] == made[1]
-    assert LocalLDA(2, channel=of, random_state=4).fit(noisy).release_ != made[0]
+    assert made[2] == made[3]
+    assert made[0] != made[2]
+    assert LocalLDA(2, channel=of, refine=False, random_state=4).fit(noisy).release_ != made[0]
 
 
 def test_all_forms_of_reports_and_moments_give_the_same():
@@ -149,7 +155,7 @@ def test_a_release_of_limited_reports_tells_what_an_added_word_loses():
 
 def test_exact_bits_are_the_twin_without_privacy():
     present, _ = blocks(3000)
-    model = LocalLDA(2, channel=SimpleNamespace(p=1.0, q=0.0), random_state=0).fit(present)
+    model = LocalLDA(2, channel=SimpleNamespace(p=1.0, q=0.0), refine=False, random_state=0).fit(present)
     assert math.isinf(model.release_.promise.epsilon)
 
 
@@ -174,6 +180,7 @@ def test_reports_without_structure_are_refused_and_too_many_topics_warned_of():
     [
         ({"n_topics": 0}, "n_topics"),
         ({"n_topics": 2.5}, "n_topics"),
+        ({"refine": "yes"}, "refine"),
         ({"channel": SimpleNamespace(p=0.2, q=0.8)}, "0 <= q < p <= 1"),
         ({"channel": SimpleNamespace(p=0.5, q=0.5)}, "a flip f strictly between 0 and 1"),
         ({"channel": 3}, "numbers p and q"),
@@ -186,8 +193,8 @@ def test_parameters_out_of_range_are_refused(changes, words):
 
 
 def test_all_faults_are_told_at_once():
-    with pytest.raises(ParameterError, match=r"(?s)n_topics.*channel.*n_jobs"):
-        LocalLDA(0, channel=None, n_jobs=0).fit(np.eye(4))
+    with pytest.raises(ParameterError, match=r"(?s)n_topics.*channel.*refine"):
+        LocalLDA(0, channel=None, refine="x").fit(np.eye(4))
 
 
 def test_bad_reports_are_refused():
@@ -204,13 +211,15 @@ def test_bad_reports_are_refused():
         model.fit(np.zeros((0, 4)))
     with pytest.raises(ParameterError, match="all words kept"):
         model.fit_moments(Moments(4).add_batch(np.eye(4)))
+    with pytest.raises(ParameterError, match="no reports to look at"):
+        LocalLDA(2, channel=channel(1.0), refine=True).fit_moments(Moments(4))
 
 
 def test_transform_of_texts_and_of_reports():
     present, _ = blocks(20_000)
     of = channel(3.0)
     with pytest.warns(UserWarning, match="3 topics"):
-        model = LocalLDA(3, channel=of, random_state=0).fit(reports(present, of))
+        model = LocalLDA(3, channel=of, refine=False, random_state=0).fit(reports(present, of))
     fresh, own = blocks(500, seed=9)
     fresh, own = fresh[fresh.sum(1) > 3], own[fresh.sum(1) > 3]
     truth = model.transform(fresh)
@@ -247,7 +256,7 @@ def test_the_planned_event_is_what_the_release_states():
     from discreet.privacy.accounting.totals import composed_epsilon
 
     for channel, known in ((BitChannel.symmetric(2.0), None), (BitChannel.for_document(8.0, 5, 30), 5)):
-        model = LocalLDA(2, channel=channel, allow_unlearnable=True, random_state=0)
+        model = LocalLDA(2, channel=channel, allow_unlearnable=True, refine=False, random_state=0)
         with pytest.warns(UserWarning, match="lets only 0 through"):
             stated = model.fit(np.eye(30, dtype=np.uint8)).release_.ledger
         planned = composed_epsilon([model.planned_event(30)], stated.delta, neighboring="replace_one")
@@ -261,5 +270,5 @@ def test_the_planned_event_is_what_the_release_states():
 
 def test_all_faults_of_a_plan_are_told_at_once():
     with pytest.raises(ParameterError) as found:
-        LocalLDA(0, channel=BitChannel.symmetric(1.0), allow_unlearnable="x").planned_event(0)
-    assert found.value.parameters == ("n_topics", "allow_unlearnable", "n_words")
+        LocalLDA(0, channel=BitChannel.symmetric(1.0), refine="x").planned_event(0)
+    assert found.value.parameters == ("n_topics", "refine", "n_words")

@@ -1,4 +1,4 @@
-"""The fit to moments: gradients, empirical Bayes, recovery, combination of sources; topics of single reports."""
+"""The fit to moments: gradients, empirical Bayes, recovery, combination of sources; refining against its twin."""
 
 from types import SimpleNamespace
 
@@ -9,9 +9,9 @@ from tests.naive import local as naive
 
 from discreet.errors import CorpusError
 from discreet.lda.moments import fit as moment_fit
-from discreet.lda.moments import learn
+from discreet.lda.moments import learn as channel_refine
 from discreet.lda.moments.fit import combine, fit_topics, positive_rates
-from discreet.lda.moments.learn import infer_topics
+from discreet.lda.moments.learn import infer_topics, refine_topics
 from discreet.lda.moments.moments import Moments
 
 
@@ -114,39 +114,45 @@ def test_sources_are_combined_by_precision():
         Moments(3).estimates()
 
 
-def test_a_step_of_a_report_follows_its_twin():
+def test_refining_follows_its_twin():
     present = blocks(50)[0]
     of = channel(3.0)
     noisy = reports(present, of)
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.ones(45), 3)
     weight, unigram = np.array([0.5, 0.3, 0.2]), present.mean(0)
-    prior = learn._prior(weight, unigram, of)
-    theta = np.repeat((prior.alpha / prior.rate)[None], 50, axis=0)
-    step = learn._step(noisy, theta, phi.astype(np.float32), prior)
+    prior = channel_refine._prior(weight, unigram, of)
+    theta = channel_refine._start(50, prior)
+    step = channel_refine._documents(noisy, theta, phi.astype(np.float32), prior, 1)
     for row in range(50):
-        expected = naive.report_step(noisy[row], theta[row], phi, prior.alpha, prior.rate, of.p, of.q)
+        expected = naive.refine_step(noisy[row], theta[row], phi, prior.alpha, prior.rate, of.p, of.q)
         assert step[row] == pytest.approx(expected, rel=1e-4)
 
 
-def test_topics_of_reports_are_those_of_their_words():
+def test_refining_helps_where_noise_is_low_and_leaves_its_start_alone():
     present, own = blocks(6000)
     of = channel(4.0)
     noisy = reports(present, of)
-    known = fit_topics(Moments(45, channel=of).add_batch(noisy).estimates(), 3, 0)
-    topics, weight = known.topic_word, known.topic_weight
+    start = fit_topics(Moments(45, channel=of).add_batch(noisy[:400]).estimates(), 3, 0)
+    before = start.topic_word.copy()
 
     def through(size):
         return (noisy[i : i + size] for i in range(0, len(noisy), size))
 
-    share = infer_topics(through(512), topics, weight, known.unigram, of)
-    block_of = topics.reshape(3, 3, 15).sum(2).argmax(1)
+    better, weight = refine_topics(through, start.topic_word, start.topic_weight, start.unigram, of)
+    assert np.array_equal(start.topic_word, before)
+
+    def purity(topics):
+        return topics.reshape(3, 3, 15).sum(2).max(1).mean()
+
+    assert purity(better) > purity(start.topic_word)
+    assert weight.sum() == pytest.approx(1)
+    share = infer_topics(through(512), better, weight, start.unigram, of)
+    block_of = better.reshape(3, 3, 15).sum(2).argmax(1)
     assert (block_of[share.argmax(1)] == own).mean() > 0.9
-    shared = infer_topics(through(512), topics, weight, known.unigram, of, n_threads=3)
-    np.testing.assert_array_equal(shared, share)
     wrong = SimpleNamespace(
         p=of.q + 1e-3, q=of.q
     )  # bits that say nearly nothing: shares stay near the weights
-    vague = infer_topics(through(512), topics, weight, known.unigram, wrong)
+    vague = infer_topics(through(512), better, weight, start.unigram, wrong)
     assert np.abs(vague - vague.mean(0)).max() < 0.25
-    assert infer_topics(iter(()), topics, weight, known.unigram, of).shape == (0, 3)
+    assert infer_topics(iter(()), better, weight, start.unigram, of).shape == (0, 3)

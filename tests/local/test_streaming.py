@@ -27,7 +27,7 @@ def stream():
 
 def test_streamed_equals_batch_to_the_byte(stream):
     _, noisy, of = stream
-    whole = LocalLDA(2, channel=of, random_state=1).fit(noisy)
+    whole = LocalLDA(2, channel=of, refine=False, random_state=1).fit(noisy)
     model = StreamingLocalLDA(2, channel=of, random_state=1)
     for start in range(0, len(noisy), 900):
         model.partial_fit(noisy[start : start + 900])

@@ -485,7 +485,10 @@ def test_slopes_are_those_of_the_loss():
             questions._MISS, questions._PULL, questions._SCALE,
         )  # fmt: skip
 
-    slopes = questions._slopes(parameters, square, deviation**2, unigram, along, centre, length)
+    pull = questions._PULL / (questions._MISS * unigram) ** 2
+    slopes = questions._slopes(
+        parameters, square, 2 * deviation**2 / 2, unigram, np.log(unigram), along, centre, length, pull
+    )
     for which, slope in enumerate(slopes):
         for cell in np.ndindex(slope.shape):
             moved = []

@@ -29,7 +29,7 @@ def meaningful(seed=0, noise=0.6):
 def fitted(noisy, of, **how):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = LocalLDA(3, channel=of, allow_unlearnable=True, random_state=0, **how)
+        model = LocalLDA(3, channel=of, refine=False, allow_unlearnable=True, random_state=0, **how)
         return model.fit(noisy, vocabulary=WORDS)
 
 
@@ -179,7 +179,7 @@ def test_vectors_on_blog_entries(shared_data, epsilon, gain):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             model = LocalLDA(
-                20, channel=of, word_vectors=vectors, allow_unlearnable=True, random_state=0
+                20, channel=of, refine=False, word_vectors=vectors, allow_unlearnable=True, random_state=0
             ).fit(noisy, vocabulary=words)
         weight = model.release_.topic_weight
         found.append(

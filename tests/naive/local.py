@@ -57,8 +57,8 @@ def objective(logits, log_pairs, log_weight, target, base, tau):
     return total + ((logits - base) ** 2).sum() / (2 * tau**2)
 
 
-def report_step(report, theta, phi, alpha, rate, p, q):
-    """Return the next theta of one report, word by word (a step of inference, with geometric means)."""
+def refine_step(report, theta, phi, alpha, rate, p, q):
+    """Return the next theta of one report, word by word (the passes' inner step, with geometric means)."""
     from scipy.special import digamma
 
     gained = np.zeros(len(theta))

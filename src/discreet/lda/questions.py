@@ -187,15 +187,15 @@ def fit_squares(
     point, public.
     """
     rng, (n_topics, d) = np.random.default_rng(seed), centre.shape
-    variance = deviation**2 + (_MISFIT / d) ** 2
-    shared = (1 - _OWN) / n_topics**2 + _OWN * np.eye(n_topics) / n_topics
+    variance, pull = deviation**2 + (_MISFIT / d) ** 2, _PULL / (_MISS * unigram) ** 2
+    shared, base = (1 - _OWN) / n_topics**2 + _OWN * np.eye(n_topics) / n_topics, np.log(unigram)
     with one_blas_thread():
         floor = float(np.linalg.eigvalsh(square)[: max(d // 4, 2)].mean())
         level = np.array([np.log(max(floor, 0.2 / d))])
         parameters = [centre + _JITTER * rng.standard_normal(centre.shape), np.log(shared), level]
 
         def slopes() -> list[Floats]:
-            return _slopes(parameters, square, variance, unigram, along, centre, length)
+            return _slopes(parameters, square, variance, unigram, base, along, centre, length, pull)
 
         for _ in descend(parameters, slopes, _FIT_STEPS, _FIT_RATE):
             pass
@@ -213,18 +213,20 @@ def _slopes(
     square: Floats,
     variance: float,
     unigram: Floats,
+    base: Floats,
     along: Floats,
     centre: Floats,
     length: float,
+    pull: Floats,
 ) -> list[Floats]:
     """Return the gradient in a, log W and log e0."""
     coordinates, log_shared, level = parameters
-    topics = softmax(np.log(unigram) + coordinates @ along.T)
+    topics = softmax(base + coordinates @ along.T)
     at, shared, floor = topics @ along, _shares(log_shared), float(np.exp(level[0]))
     weight = shared.sum(1)
     bent = floor * (np.eye(len(square)) + length * at.T @ shared @ at)
     left = square - bent
-    missed = _PULL / (_MISS * unigram) ** 2 * (unigram - weight @ topics)
+    missed = pull * (unigram - weight @ topics)
     by_at = -floor * length / variance * (shared @ at @ left)
     by_topics = by_at @ along.T - weight[:, None] * missed
     by_logits = topics * (by_topics - (by_topics * topics).sum(1, keepdims=True))

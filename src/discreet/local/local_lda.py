@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from discreet._base.validate import (
     RANDOM,
     THREADS,
     Rule,
+    choice,
     declared,
     faults_of,
     optional,
@@ -38,7 +39,7 @@ from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel
-from discreet.lda.moments.learn import Learned, infer_topics, learn_topics
+from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
 from discreet.lda.moments.moments import Moments, packed_width, read_bits
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitGuarantees, losses_of_bits
@@ -211,6 +212,7 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
             advice=_ADVICE,
             allow_unlearnable=self.allow_unlearnable,
             warn=warn,
+            n_threads=count_threads(self.n_jobs),
             callback=self.callback,
             **more,
         )
@@ -264,6 +266,9 @@ class LocalLDA(LocalTopics):
         Number of topics, K.
     channel : BitChannel
         How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
+    refine : {"auto", True, False}, default "auto"
+        Whether to pass over the reports again with the channel in the model. "auto": where noise is low
+        (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
     word_vectors : path, mapping, KeyedVectors, array or (words, array), optional
         *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`): topics are expected to be made of
         words that mean something together. They are used where they know, far above chance, which words go together in
@@ -317,6 +322,10 @@ class LocalLDA(LocalTopics):
     n_topics: Annotated[int, whole()] = 20
     _: KW_ONLY
     channel: Annotated[Channel, CHANNEL]
+    refine: Annotated[
+        bool | Literal["auto"],
+        Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
+    ] = "auto"
     word_vectors: Annotated[Any, ANYTHING] = None
     allow_unlearnable: Annotated[bool, FLAG] = False
     random_state: Annotated[Any, RANDOM] = None
@@ -350,10 +359,16 @@ class LocalLDA(LocalTopics):
         self._check_parameters()
         rows, words = words_of_reports(X, vocabulary, packed=packed)
         moments = Moments(len(words), channel=self.channel).add_batch(rows, packed=packed, n_jobs=self.n_jobs)
-        return self._fit_found(moments, words, simulated)
+
+        def blocks(size: int) -> Any:
+            return read_bits(rows, len(words), packed=packed, block=size)
+
+        refine: Any = self.refine
+        reports = Reports(blocks, self.channel, moments.n, refine)
+        return self._fit_found(moments, reports, words, simulated)
 
     def fit_moments(self, moments: Moments, *, vocabulary: Any = None, simulated: bool = False) -> LocalLDA:
-        """Fit topics to moments of reports that are kept no more.
+        """Fit topics to moments of reports that are kept no more; without refining.
 
         Parameters
         ----------
@@ -363,19 +378,25 @@ class LocalLDA(LocalTopics):
             As for :meth:`fit`.
         """
         self._check_parameters()
+        if self.refine is True:
+            raise ParameterError('fit_moments has no reports to look at: take `refine`="auto" or False.')
         expected = Moments(moments.n_words, channel=self.channel, max_bytes=moments.max_bytes)
         if not expected.same_reports(moments):
             raise ParameterError(
                 f"expected {expected.of_what()} (this channel's), but got {moments.of_what()}."
             )
         _, words = words_of_reports(np.zeros((0, moments.n_words)), vocabulary, packed=False)
-        return self._fit_found(moments, words, simulated or moments.reproducible)
+        return self._fit_found(moments, None, words, simulated or moments.reproducible)
 
-    def _fit_found(self, moments: Moments, words: tuple[str, ...], simulated: bool) -> LocalLDA:
+    def _fit_found(
+        self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool
+    ) -> LocalLDA:
         found = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
         vectors = None if found is None else found.vectors
-        topics = self._learn(moments, new_seed(self.random_state), vectors=vectors)
-        settings = {} if found is None else topics.said_of_vectors(found.name, found.settings())
+        topics = self._learn(moments, new_seed(self.random_state), vectors=vectors, reports=reports)
+        settings: dict[str, Any] = {"refined": topics.refined}
+        if found is not None:
+            settings |= topics.said_of_vectors(found.name, found.settings())
         self.n_features_in_ = len(words)
         self.release_ = self._make_release(topics, moments, words, simulated, **settings)
         return self

@@ -81,7 +81,7 @@ class StreamingLocalLDA(LocalTopics):
     A stream begins with few reports. So ``partial_fit`` takes them in without refusing or warning, however little
     can be learned from them; ``fit`` and ``update`` refuse and warn like :class:`~discreet.local.LocalLDA`.
 
-    The topics are, byte for byte, those of ``LocalLDA`` on all reports at once. Where old reports should
+    The topics are, byte for byte, those of ``LocalLDA(refine=False)`` on all reports at once. Where old reports should
     count no more, take them away by ``delete_batch``.
     """
 

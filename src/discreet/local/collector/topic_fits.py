@@ -185,7 +185,7 @@ class TopicFits:
             return {"note": "The reports let no topic through the noise yet; more of them are needed."}
         from discreet.local.local_lda import LocalLDA  # only now: it loads scikit-learn
 
-        model = LocalLDA(k, channel=self._channel, random_state=0, n_jobs=1, callback=go_on)
+        model = LocalLDA(k, channel=self._channel, refine=False, random_state=0, n_jobs=1, callback=go_on)
         words = self._store.words
         try:
             with warnings.catch_warnings(record=True) as told:
