@@ -200,6 +200,13 @@ def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path):
     assert path.read_text() == "dear diary " * 100
 
 
+def test_too_many_words_are_refused_before_a_report_is_taken(tmp_path):
+    """Reports were acknowledged, and the status and the topics failed ever after."""
+    with pytest.raises(ParameterError, match="need a table of"):
+        ReportStore(tmp_path / "reports.db", tuple(f"w{i}" for i in range(30_000)), CHANNEL)
+    assert list(tmp_path.iterdir()) == []
+
+
 SETTINGS = "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 

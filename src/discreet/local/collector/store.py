@@ -209,6 +209,8 @@ class ReportStore:
                 f"keep_days must be a number of days from 1, or None, but is {shown(keep_days)}."
             )
         self.words, self.channel = tuple(words), channel
+        if isinstance(channel, BitChannel):
+            Moments(len(self.words), channel=channel)  # refuses too many words, before a report is taken
         self._most_waiting = most_waiting
         self._keep_days, self._calendar = keep_days, _Calendar()
         self._tables = Tables(where, settings_of(self.words, channel))
