@@ -12,7 +12,8 @@ choose some of them. "Unigram alone" and "public alone" spend the whole budget o
 
 Vectors: GloVe, 100 dimensions, from $WORD_VECTORS or the data folder. The settings of the prior were chosen on the
 corpora of CHOSEN_ON; those of CONFIRMED later, and all have been in sight since.
-K = 20, delta = 1e-5, the most frequent words as a public vocabulary (2,000; imdb 5,000). Perplexity and NPMI are exact measures of the texts: for research, not for release.
+K = 20, delta = 1e-5, the most frequent words as a public vocabulary (2,000; imdb 5,000).
+Perplexity and NPMI are exact measures of the texts: for research, not for release.
 """
 
 import argparse
