@@ -418,7 +418,7 @@ def test_a_corpus_keeps_the_index_of_its_rows():
         (corpus.restrict(WORDS[:2]), shuffled),
     ):
         assert part.index.equals(rows.index)
-        with pytest.raises(ParameterError, match="another index than the documents"):
+        with pytest.raises(CorpusError, match="another index than the documents"):
             PrivateLDA(2, privacy_unit="person").fit(part, persons=pd.Series(IDS), words_are_public=True)
     assert Corpus(FRAME.to_numpy(), WORDS).index is None
     assert Corpus.from_texts(pd.Series(TEXTS)[ORDER]).index.equals(shuffled.index)

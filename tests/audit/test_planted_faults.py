@@ -262,7 +262,7 @@ def test_zhus_sampler_is_flagged_by_its_word_totals(when, monkeypatch):
         n_runs=150,
         delta=1e-6,
     )
-    print(f"| word totals, {when} | {report.epsilon_lower_bound():.2f} of 1 | |")
+    print(f"| word totals, {when} | {report.epsilon_lower_bound:.2f} of 1 | |")
     assert report.exceeds(1.0) == (when == "last")
 
 

@@ -143,7 +143,7 @@ def test_what_cannot_be_counts_for_its_kind_alone_costs_nothing(X):
 def test_persons_and_vocabulary_must_fit():
     by_person = {"privacy_unit": "person"}
     for persons in (PERSONS[:-1], PERSONS[:, None], [], 3):
-        assert fails(ParameterError, "persons", how={"persons": persons}, **by_person) == 0
+        fails(CorpusError, "persons", how={"persons": persons}, **by_person)
     public = {"words_are_public": True}
     fails(CorpusError, "29 words", how={"vocabulary": [f"w{i}" for i in range(29)], **public})
     assert fails(ParameterError, "same as 0", how={"vocabulary": ["w"] * 30, **public}) == 0

@@ -173,7 +173,7 @@ def test_no_text_in_the_errors_of_a_callable(own, message):
         ({"tokenizer": lemmas, "token_pattern": r"\w+"}, "not both"),
         ({"phrases": ["heart"]}, "at least two words each, as texts are cut; 1 of 1"),
         ({"phrases": ["heart attack", "vitamin c"]}, "1 of 2 have fewer"),
-        ({"phrases": []}, "at least two words"),
+        ({"phrases": []}, "the list holds no words"),
         ({"phrases": 3}, "must be a file, or a list of phrases"),
         ({"ngram_range": (1, 1000)}, "longest <= 20"),
     ],

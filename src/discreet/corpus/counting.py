@@ -266,8 +266,8 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
     """
     shape = getattr(X, "shape", None)
     first = X[0] if isinstance(X, list | tuple) and X else None
-    of_objects = getattr(getattr(X, "dtype", None), "kind", None) in ("O", "U")
-    if of_objects and isinstance(shape, tuple) and len(shape) == 1 and shape[0]:
+    column = isinstance(shape, tuple) and len(shape) == 1 and shape[0]
+    if column and getattr(getattr(X, "dtype", None), "kind", None) in ("O", "U"):
         first = next(iter(X))
     inner = first[0] if isinstance(first, list | tuple) and first else None
     if any(isinstance(one, str | bytes) for one in (X, first, inner)):

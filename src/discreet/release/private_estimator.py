@@ -407,7 +407,12 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
     elif privacy_unit == "person" and not known:
         fault = '`privacy_unit`="person" needs to know the people; pass `persons=` to fit.'
     elif privacy_unit == "person":
-        return [] if persons is None else collect(lambda: check_persons(X, persons))
+        try:
+            if persons is not None:
+                check_persons(X, persons)
+        except PrivacyError as refused:  # a CorpusError is about the persons alone
+            return [refused]
+        return []
     elif privacy_unit == "document" and known:
         fault = (
             '`privacy_unit`="document" protects each document for itself, but `persons` say that one person may '
