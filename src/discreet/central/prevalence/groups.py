@@ -269,13 +269,13 @@ def period_of(value: Any, freq: str) -> str:
     found = _date(value)
     if found is None:
         raise CorpusError(
-            f"a label is not a date such as 2024-01-31, but {kind_of(value)}; with freq= every label "
-            "must be a date, or missing."
+            "with `freq=` every label must be a date such as 2024-01-31, or missing. Write dates as 2025-02-08, the "
+            "year first; in pandas, pd.to_datetime(labels, dayfirst=True) makes dates of 08/02/2025."
         )
     if freq not in found.within:
         raise CorpusError(
-            f"a label is a date that spans more than one {freq} (a week, a month or a year); with "
-            f'freq="{freq}" each label must be precise enough to tell the {freq}.'
+            f"with `freq={freq!r}` a label must not be a date that spans more than one {freq} (a week, a month or a "
+            f"year): each must be precise enough to tell the {freq}."
         )
     return _NAMES[freq](found.day)
 

@@ -50,7 +50,7 @@ from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
-from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError, Part
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.row_sums import sum_rows
 from discreet.release.release import Release
@@ -176,18 +176,27 @@ def place_in_groups(
     out = np.full(len(by), -1, np.int32)
     strange: dict[str, int] = {}
     known: dict[Any, int] = {}
+    undated: dict[tuple[Part, ...], list[int]] = {}
     for row, value in enumerate(by):
         key = (type(value), value) if isinstance(value, str | int) else None
         code = known.get(key) if key is not None else None
         if code is None:
             text = written(value)
-            label = None if text is None else name(text if freq is None else value)
+            try:
+                label = None if text is None else name(text if freq is None else value)
+            except CorpusError as fault:
+                undated.setdefault(fault.args, []).append(row)
+                continue
             code = -1 if label is None else code_of.get(label, rest)
             if label is not None and label not in code_of and unlisted == "error":
                 strange.setdefault(label, row)
             if key is not None:
                 known[key] = code
         out[row] = code
+    for fault, rows in undated.items():
+        plural = "" if len(rows) == 1 else "s"
+        where = f"{len(rows):,} of {len(by):,} labels (row{plural} {first_few(rows)}, counted from 0): "
+        raise CorpusError(where, *fault)
     if strange:
         raise _not_listed(list(strange.values()), len(groups), freq)
     return out
