@@ -128,7 +128,10 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     line = "prevalence topics.txt n.csv --person who --epsilon 1 --out s.json --ledger b.json"
     assert run(line.split()) == 0
     said = capsys.readouterr().err
-    assert "PRIVATE | 300 documents: noise will move a share by about 1.4 points (standard error;" in said
+    assert (
+        "PRIVATE | 300 of 300 documents have a word of the topics: noise will move a share by about 1.4 "
+        in said
+    )
     assert "The topics are public" in said
     made = PrevalenceRelease.load("s.json")
     page = made.to_html()
@@ -183,3 +186,25 @@ def test_words_of_topics_that_were_not_brought_do_not_stand_in_the_file(texts):
     )
     made = TopicPrevalence(fitted.release_, ["a"], epsilon=1.0, random_state=0).fit(corpus, by=["a"] * 300)
     assert made.release_.topic_words == ()
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_texts_without_a_listed_word_are_told_of_and_not_forecast_with(
+    texts, person, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(
+        "\n".join(f"{name}: {' '.join(words)}" for name, words in LISTS.items())
+    )
+    rows = [[text if row % 2 else "nothing of it", f"p{row // 2}"] for row, text in enumerate(texts * 2)]
+    with (tmp_path / "n.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["text", "who"], *rows, *([["nothing", f"q{row}"] for row in range(300)])]
+        )
+    whose = " --person who" if person else ""
+    assert run(f"prevalence topics.txt n.csv --text text{whose} --epsilon 1 --out s.json".split()) == 0
+    said = capsys.readouterr().err
+    assert (
+        "PRIVATE | 300 of 900 documents have a word of the topics: noise will move a share by about 1.4"
+        in said
+    )

@@ -133,6 +133,12 @@ def labels_of_all(corpus: Corpus) -> list[str | None]:
     return [ALL if length else None for length in np.diff(corpus.counts.indptr).tolist()]
 
 
+def units_with_words(corpus: Corpus) -> int:
+    """Return how many persons, or documents where there are no persons, have any word of the topics. Private."""
+    there = np.diff(corpus.counts.indptr) > 0
+    return int(there.sum()) if corpus.persons is None else len(np.unique(corpus.persons[there]))
+
+
 def share_topics(
     texts: Any,
     topics: Any,

@@ -47,7 +47,12 @@ def prevalence(
     --report: Also write a page to look at: .html.
     --table: Also write the shares as a table: .csv.
     """
-    from discreet.central.prevalence.brought import error_in_points, labels_of_all, read_topics
+    from discreet.central.prevalence.brought import (
+        error_in_points,
+        labels_of_all,
+        read_topics,
+        units_with_words,
+    )
     from discreet.cli.display import console, print_guarantee, progress
 
     files.check_release_file(out)
@@ -91,9 +96,12 @@ def prevalence(
         shares.set_params(callback=callback, engine=engine, ledger=book)
         if by is None:
             labels = labels_of_all(documents)
-            points = error_in_points(documents.n_units, len(release.topic_word), epsilon, delta)
+            points = error_in_points(units_with_words(documents), len(release.topic_word), epsilon, delta)
+            said = (
+                f"{len(labels) - labels.count(None):,} of {len(labels):,} documents have a word of the topics"
+            )
             say.print(
-                f"{PRIVATE}{documents.n_documents:,} documents: noise will move a share by about {points:.1f} points "
+                f"{PRIVATE}{said}: noise will move a share by about {points:.1f} points "
                 "(standard error; intervals of 95 % are about twice as wide)."
             )
         else:
