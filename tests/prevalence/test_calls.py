@@ -223,7 +223,7 @@ def test_dates_come_in_many_forms(freq, value, name):
 )
 def test_a_date_that_does_not_tell_its_period_is_none(freq, value):
     """A year would otherwise be its January."""
-    with pytest.raises(CorpusError, match="must be a date such as|spans more than one"):
+    with pytest.raises(CorpusError, match=r"must be a date such as|spans more than one"):
         place_in_groups([value], periods("2024", "2024-12", freq), freq=freq)
 
 
