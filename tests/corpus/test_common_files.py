@@ -253,7 +253,8 @@ def test_dictionaries(tmp_path):
     (tmp_path / "b.dict").write_text(
         GENSIM.partition("\n")[2]
     )  # as before gensim wrote the number of documents
-    for name in ("a.dict", "b.dict"):
+    (tmp_path / "c.dict").write_text("0\tfoo\t1\n")  # of one word
+    for name in ("a.dict", "b.dict", "c.dict"):
         with pytest.raises(CorpusError, match=r"is a dictionary of gensim: .*load_from_text"):
             load_vocabulary(tmp_path / name)
     assert load_vocabulary(Dictionary()) == expected
@@ -275,14 +276,19 @@ def test_dictionaries(tmp_path):
         {"a": 0, "b": 0},
         {"a": None, "b": 0},
         {"a": "x"},
+        {"a": [0]},
+        {"a": 0.0, "b": 1.0},
         numbered,
     ):
         with pytest.raises(CorpusError, match="compactify"):
             load_vocabulary(gaps)
-    (tmp_path / "p.dict").write_bytes(pickle.dumps([MARK]))
-    with pytest.raises(CorpusError, match="looks like a binary file") as found:
-        load_vocabulary(tmp_path / "p.dict")
-    assert MARK not in str(found.value)
+    for protocol in (2, 3, 4, 5):
+        (tmp_path / "p.dict").write_bytes(pickle.dumps([MARK], protocol))
+        for read in (load_vocabulary, lambda path: read_corpus(path, "lines")):
+            with pytest.raises(CorpusError, match=r"is a pickle.* pass what it holds") as found:
+                read(tmp_path / "p.dict")
+            assert MARK not in str(found.value)
+            assert "format=" not in str(found.value)
     (tmp_path / "w.txt").write_text("3\nbed\n")  # words, of which one is a number
     assert load_vocabulary(tmp_path / "w.txt") == ("3", "bed")
 

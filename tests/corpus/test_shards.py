@@ -429,6 +429,9 @@ def test_shards_carry_the_choices_that_their_columns_went_through(tmp_path):
             assert told == [set(wanted.get(way, (first,)))] * 4, way
     with pytest.raises(CorpusError, match="these columns have words"):
         back.with_word_origin(NUMBERED)
+    for corpus in (back, back.to_corpus()):
+        with pytest.raises(ParameterError, match="origin must be a WordOrigin"):
+            corpus.with_word_origin("public")
 
 
 def full_disk(monkeypatch, target, name, at):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
-from discreet._base.validate import check, choice, is_number, is_whole, optional, shown
+from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, shown
 from discreet.corpus.counting import Csr, canonical_counts, count_texts
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
@@ -38,6 +38,8 @@ from discreet.corpus.vocabulary import (
 )
 from discreet.errors import CorpusError, ParameterError
 
+_ORIGIN = Rule("a WordOrigin, such as that of another corpus", lambda value: isinstance(value, WordOrigin))
+
 
 class Documents:
     """What a corpus is, in memory or in shards; no array, which NumPy and scikit-learn would make of one object."""
@@ -46,6 +48,7 @@ class Documents:
     vocabulary: Any
     word_origin: Any
     n_documents: Any
+    _with: Any
 
     @property
     def words_are_public(self) -> bool:
@@ -64,6 +67,16 @@ class Documents:
 
     def __len__(self) -> int:
         return self.n_documents
+
+    def with_word_origin(self, origin: WordOrigin) -> Self:
+        """Return the same corpus with another statement of where its words come from.
+
+        Private choices that its columns went through stay, beside those of ``origin``. ``CorpusError`` where ``origin``
+        says that the columns are numbered, and they have words.
+        """
+        check(origin=(origin, _ORIGIN))
+        origin.check_words(self.vocabulary)
+        return self._with(word_origin=origin.after(self.word_origin.choices))
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse; scikit-learn's searches and estimators, which ask for an array first, end here."""
@@ -371,15 +384,6 @@ class Corpus(Documents):
             Values of its attributes, such as ``n_skipped``, ``cut`` and ``notes``; None says nothing.
         """
         return self._with(**{name: value for name, value in known.items() if value is not None})
-
-    def with_word_origin(self, origin: WordOrigin) -> Corpus:
-        """Return the same corpus with another statement of where its words come from.
-
-        Private choices that its columns went through stay, beside those of ``origin``. ``CorpusError`` where ``origin``
-        says that the columns are numbered, and they have words.
-        """
-        origin.check_words(self.vocabulary)
-        return self._with(word_origin=origin.after(self.word_origin.choices))
 
     def restrict(self, words: WordList, *, words_are_public: bool = False) -> Corpus:
         """Keep only some words, as columns in the order given; a word never counted is an empty column.

@@ -14,6 +14,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import struct
 import sys
 import zipfile
@@ -50,6 +51,8 @@ _STREAMS: dict[str, Callable[[Any], Any]] = {
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
 }
+#: How pickles of protocol 2 and later begin; no text does.
+_PICKLE = re.compile(b"\x80[\x02-\x05]")
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _DAMAGED = "is damaged: its compressed data cannot be read; copy or download it again"
@@ -272,6 +275,11 @@ def _codec(encoding: str) -> str:
 
 
 def _refuse_binary(start: bytes, name: str, codec: str) -> None:
+    if _PICKLE.match(start):
+        raise CorpusError(
+            f"{name} is a pickle, which could run anything, so it is not opened. Where you trust it, open it yourself, "
+            "with pandas.read_pickle or gensim's Dictionary.load, and pass what it holds."
+        )
     wide = next((name for mark, name in _WIDE.items() if start.startswith(mark)), None)
     if wide is not None and not codec.startswith(wide) and (b"\0" in start or codec == "utf-8"):
         raise CorpusError(

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet._base.arrays import carried, column_words
-from discreet._base.validate import first_few, kind_of
+from discreet._base.validate import first_few, is_whole, kind_of
 from discreet.corpus.files import read_lines
 from discreet.corpus.languages import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError
@@ -505,7 +505,9 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
             words.pop()
         if not words:
             raise CorpusError(f"{name} is empty: expected a vocabulary, one word a line.")
-        if len(words) > 1 and all(map(_GENSIM_LINE.fullmatch, words[1:])):
+        if all(
+            map(_GENSIM_LINE.fullmatch, words[1:] or words)
+        ):  # the first line may be a number of documents
             raise CorpusError(
                 f"{name} is a dictionary of gensim: give what gensim.corpora.Dictionary.load_from_text(path) returns."
             )
@@ -522,7 +524,7 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
 
 def _by_number(numbers: Mapping[Any, Any]) -> tuple[str, ...]:
     """Return words in the order of their numbers."""
-    words = {number: word for word, number in numbers.items()}
+    words = {number: word for word, number in numbers.items() if is_whole(number)}
     if len(words) != len(numbers) or set(words) != set(range(len(numbers))):
         raise CorpusError(
             "vocabulary: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."

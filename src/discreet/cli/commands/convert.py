@@ -141,8 +141,8 @@ def _by_command(shards: Any) -> "ShardedCorpus":
     from discreet.corpus.shards.shard_file import write_manifest
 
     manifest = shards.manifest
-    if not manifest.origin.declared_by.endswith("in read_into_shards"):
+    if not manifest.word_origin.declared_by.endswith("in read_into_shards"):
         return shards
-    origin = manifest.origin.public_by("--vocabulary-is-public of discreet convert")
-    write_manifest(shards.folder, manifest._replace(origin=origin))
+    origin = manifest.word_origin.public_by("--vocabulary-is-public of discreet convert")
+    write_manifest(shards.folder, manifest._replace(word_origin=origin))
     return ShardedCorpus(shards.folder)

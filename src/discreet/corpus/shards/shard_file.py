@@ -224,7 +224,7 @@ class Manifest(NamedTuple):
     ----------
     words : tuple of str
         One for each column.
-    origin : WordOrigin
+    word_origin : WordOrigin
     unit : {"document", "person"}
         "person" where several documents may be one person's.
     entries : tuple of ShardEntry
@@ -233,7 +233,7 @@ class Manifest(NamedTuple):
     """
 
     words: tuple[str, ...]
-    origin: WordOrigin
+    word_origin: WordOrigin
     unit: str
     entries: tuple[ShardEntry, ...]
     cut: Mapping[str, str | int | bool] = MappingProxyType({})
@@ -252,7 +252,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "unit": manifest.unit,
         "n_words": len(manifest.words),
         "vocabulary_sha256": sha256(words).hexdigest(),
-        "word_origin": manifest.origin.to_json(manifest.words),
+        "word_origin": manifest.word_origin.to_json(manifest.words),
         "cut": dict(manifest.cut),
         **{size: manifest.total(size) for size in _SIZES},
         "shards": [entry._asdict() for entry in manifest.entries],

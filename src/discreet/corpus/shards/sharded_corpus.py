@@ -94,7 +94,7 @@ class ShardedCorpus(Documents):
     @property
     def word_origin(self) -> WordOrigin:
         """Where the words come from, and who says so."""
-        return self.manifest.origin
+        return self.manifest.word_origin
 
     @property
     def cut(self) -> Mapping[str, Any]:
@@ -154,8 +154,3 @@ class ShardedCorpus(Documents):
     def without_persons(self) -> "ShardedCorpus":
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(unit="document")
-
-    def with_word_origin(self, origin: WordOrigin) -> "ShardedCorpus":
-        """Return the same corpus with another statement of where its words come from; private choices stay."""
-        origin.check_words(self.vocabulary)
-        return self._with(origin=origin.after(self.word_origin.choices))
