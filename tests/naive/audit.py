@@ -81,27 +81,6 @@ def offline(statistic, shadow_statistics, shadow_members):
     return 0.5 * (1 + math.erf((statistic - mean) / spread / math.sqrt(2)))
 
 
-def relative(document, statistics, shadow_statistics, shadow_members, online, gamma):
-    """RMIA of one document from the definition: probabilities of 40 digits, every other document in turn."""
-    import mpmath
-
-    mpmath.mp.dps = 40
-
-    def ratio(d):
-        sides = []
-        for side in (False, True) if online else (False,):
-            seen = [
-                mpmath.exp(z)
-                for z, m in zip(shadow_statistics[:, d], shadow_members[:, d], strict=True)
-                if m == side
-            ]
-            sides.append(mpmath.fsum(seen) / len(seen))
-        return mpmath.exp(statistics[d]) / (mpmath.fsum(sides) / len(sides))
-
-    own, others = ratio(document), [ratio(d) for d in range(len(statistics)) if d != document]
-    return sum(own / other >= gamma for other in others) / len(others)
-
-
 def digamma(x):
     """By steps up to where the asymptotic series is exact."""
     steps = sum(1 / (x + k) for k in range(100))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from discreet.audit.attack_report import AuditReport, roc_svg
     from discreet.audit.canary_run import audit_shares, audit_words, one_run_audit
     from discreet.audit.distinguishing import distinguish, epsilon_lower_bound, mu_lower_bound
-    from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira, relative_likelihood_scores
+    from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
     from discreet.audit.mixture_attacks import TopicAttack, classifier_attack, simple_attacks
     from discreet.audit.one_run import one_run_bound
     from discreet.audit.shadows import draw_halves, train_statistics
@@ -33,7 +33,6 @@ __all__ = [
     "one_run_audit",
     "one_run_bound",
     "query_statistic",
-    "relative_likelihood_scores",
     "roc_svg",
     "simple_attacks",
     "train_statistics",

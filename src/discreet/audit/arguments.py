@@ -24,6 +24,10 @@ SEED = optional(whole(0))
 TRAIN = Rule("a function of counts and seed that returns topics", callable)
 
 
+#: Of shadows, on either side of a document: one value has no spread.
+_FEWEST = 2
+
+
 def check_promise(epsilon: Any, delta: Any, noise: Any = "any") -> None:
     """Raise a ParameterError unless these can be a promise; None stands for none. Gaussian noise needs a delta."""
     check(
@@ -48,11 +52,11 @@ def as_members(members: Any, shape: tuple[int, ...], name: str = "members") -> N
 
 
 def check_statistics(
-    statistics: Any, shadow_statistics: Any, shadow_members: Any, *, least: int, online: bool
+    statistics: Any, shadow_statistics: Any, shadow_members: Any, *, online: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return statistics of targets and shadows as arrays, or raise a ParameterError.
 
-    Every document must be out of at least ``least`` shadows and, ``online``, in at least as many.
+    Every document must be out of at least two shadows and, ``online``, in at least as many.
     """
     statistics = as_numbers(statistics, "statistics", "")
     shadow_statistics = as_numbers(shadow_statistics, "shadow_statistics", "")
@@ -68,8 +72,9 @@ def check_statistics(
     shadow_members = as_members(shadow_members, shape, "shadow_members")
     inside = shadow_members.sum(axis=0)
     outside = len(shadow_members) - inside
-    if min(outside.min(initial=least), inside.min(initial=least) if online else least) < least:
+    if (outside < _FEWEST).any() or (online and (inside < _FEWEST).any()):
         raise ParameterError(
-            f"each document needs {least} shadows that saw it and {least} that did not: train more shadows (n_shadows)."
+            f"each document needs {_FEWEST} shadows that saw it and {_FEWEST} that did not: train more shadows "
+            "(n_shadows)."
         )
     return statistics, shadow_statistics, shadow_members

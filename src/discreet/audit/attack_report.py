@@ -35,7 +35,7 @@ principles", arXiv:2112.03570.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, get_args
@@ -61,8 +61,6 @@ GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
 _FORMAT = "discreet audit 1"
 #: Of the picture.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 470, 68, 16, 14, 56
-_STROKES = ("#2b6a8f", "#c2540a", "#4d7a3a", "#7a4d8f")
-_DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 
 @dataclass(frozen=True)
@@ -323,55 +321,47 @@ class AuditReport:
             raise ParameterError(f"the audit cannot be read: {error}") from None
 
 
-def roc_svg(reports: AuditReport | Mapping[str, AuditReport]) -> str:
-    """Draw attacks on one model as an SVG element.
+def roc_svg(report: AuditReport) -> str:
+    """Draw an attack as an SVG element, below the ceiling of what was promised.
 
     Parameters
     ----------
-    reports : AuditReport or mapping of str to AuditReport
-        Up to 4, by name. The ceiling is drawn of the first that promises an epsilon.
+    report : AuditReport
 
     Returns
     -------
     str
         Classes ``roc``, ``roc-axis``, ``roc-curve``, ``roc-ceiling`` and ``roc-guess`` may be styled.
     """
-    named = {reports.attack: reports} if isinstance(reports, AuditReport) else dict(reports)
-    if not 0 < len(named) <= len(_STROKES):
-        raise ParameterError(f"a picture shows 1 to {len(_STROKES)} attacks, but got {len(named)}.")
-    axes = _Axes(
-        min(0.1, *(1 / _others(r) for r in named.values())),
-        min(0.1, *(1 / int(r.members.sum()) for r in named.values())),
-    )
+    axes = _Axes(min(0.1, 1 / _others(report)), min(0.1, 1 / int(report.members.sum())))
     grid = np.geomspace(axes.false, 1.0, 181)
-    parts = [axes.drawn(), axes.path(grid, grid, "roc-guess", 'stroke="#888" stroke-dasharray="2 4"')]
-    labels = []
-    promising = next((r for r in named.values() if r.epsilon is not None), None)
-    if promising is not None and promising.epsilon is not None:
-        top = np.asarray(promising.ceiling(grid))
-        below = (np.r_[grid, 1.0, 0.0], np.r_[top, 1.0, 1.0])
-        parts.append(axes.path(*below, "roc-beyond", 'fill="#8c1d18" fill-opacity=".09"', end="Z"))
-        parts.append(axes.path(grid, top, "roc-ceiling", 'stroke="#8c1d18" stroke-width="2"'))
-        delta = f", delta {promising.delta:g}" if promising.delta else ""
-        labels.append(
-            ("roc-ceiling", "#8c1d18", "", f"most that epsilon {promising.epsilon:g}{delta} allows")
-        )
-    for place, (name, report) in enumerate(named.items()):
-        false, true = _steps(report)
-        dashes = f' stroke-dasharray="{_DASHES[place]}"' if place else ""
-        paint = f'stroke="{_STROKES[place]}" stroke-width="2.5"{dashes}'
-        parts.append(axes.path(false, true, f"roc-curve roc-{place}", paint))
-        labels.append((f"roc-curve roc-{place}", _STROKES[place], dashes, name))
-    labels.append(("roc-guess", "#888", ' stroke-dasharray="2 4"', "guessing"))
-    parts.extend(_legend(labels))
-    told = "; ".join(
-        f"{name}: {r.tpr_at(0.01):.1%} of members at 1% false alarms" for name, r in named.items()
-    )
+    lines = [_Line("roc-guess", "guessing", 'stroke="#888" stroke-dasharray="2 4"', grid, grid)]
+    beyond = ""
+    if report.epsilon is not None:
+        top = np.asarray(report.ceiling(grid))
+        corner = (np.r_[grid, 1.0, 0.0], np.r_[top, 1.0, 1.0])
+        beyond = axes.path(*corner, "roc-beyond", 'fill="#8c1d18" fill-opacity=".09"', end="Z")
+        delta = f", delta {report.delta:g}" if report.delta else ""
+        words = f"most that epsilon {report.epsilon:g}{delta} allows"
+        lines.append(_Line("roc-ceiling", words, 'stroke="#8c1d18" stroke-width="2"', grid, top))
+    lines.append(_Line("roc-curve", report.attack, 'stroke="#2b6a8f" stroke-width="2.5"', *_steps(report)))
+    drawn = "".join(axes.path(line.false, line.true, line.name, line.paint) for line in lines)
+    told = f"{escape(report.attack)}: {report.tpr_at(0.01):.1%} of members at 1% false alarms"
     return (
         f'<svg class="roc" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{escape("Members found against false alarms. " + told)}" fill="none" '
-        f'font-family="sans-serif" font-size="13">{"".join(parts)}</svg>'
+        f'aria-label="Members found against false alarms. {told}" fill="none" font-family="sans-serif" font-size="13">'
+        f"{axes.drawn()}{beyond}{drawn}{_legend(lines)}</svg>"
     )
+
+
+class _Line(NamedTuple):
+    """A line of the picture, and what it is called."""
+
+    name: str
+    words: str
+    paint: str
+    false: Floats
+    true: Floats
 
 
 class _Axes(NamedTuple):
@@ -443,16 +433,11 @@ def _percent(power: int) -> str:
     return f"{100 * 10.0**power:g}\u202f%"
 
 
-def _legend(labels: list[tuple[str, str, str, str]]) -> list[str]:
+def _legend(lines: list[_Line]) -> str:
     """Set names in the lower right corner, where no curve of a working attack goes."""
-    x, y = _WIDTH - _RIGHT - 12, _HEIGHT - _BOTTOM - 14 - 19 * (len(labels) - 1)
-    parts = []
-    for name, stroke, dashes, text in labels:
-        parts.append(
-            f'<path class="{name}" d="M{x - 26} {y - 4}H{x}" stroke="{stroke}" stroke-width="2.5"{dashes}/>'
-        )
-        parts.append(
-            f'<text class="roc-words" x="{x - 34}" y="{y}" text-anchor="end" fill="currentColor">{escape(text)}</text>'
-        )
-        y += 19
+    x, parts = _WIDTH - _RIGHT - 12, ""
+    for y, line in zip(range(_HEIGHT - _BOTTOM - 14, 0, -19), lines, strict=False):
+        parts += f'<path class="{line.name}" d="M{x - 26} {y - 4}H{x}" {line.paint}/>'
+        words = _text(x - 34, y, "end", escape(line.words))
+        parts += f'<g class="roc-words" fill="currentColor">{words}</g>'
     return parts

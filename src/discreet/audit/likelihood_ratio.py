@@ -1,4 +1,4 @@
-r"""The likelihood-ratio attack: whether the target explains a document as models that saw it do; and the relative one.
+r"""The likelihood-ratio attack: whether the target explains a document as models that saw it do.
 
 Shadow models (:mod:`discreet.audit.shadows`) give each document a normal distribution of
 :math:`\zeta(\Phi, d) = \max_\theta \sum_w n_w \ln \sum_k \theta_k \Phi_{kw}` with it and one without. Online:
@@ -31,28 +31,12 @@ With two values for a document the common variance decides; with many, its own.
 
 It reads shadow models only, so that a bound on epsilon that rests on the target's coins stays proved.
 
-The relative attack (RMIA): whether the target favours a document over most other documents
--------------------------------------------------------------------------------------------
-Where :func:`likelihood_ratio_scores` asks how a document's own statistic is distributed with and without
-it, this attack compares it with the other documents, and so needs few shadow models. It is best offline: a mean of
-probabilities of whole documents is that of the shadow which knows the document best, mostly one that saw it. With
-:math:`p(d \mid \Phi) = e^{\zeta(\Phi, d)}` and its mean over shadows :math:`p(d)`,
-
-.. math:: \Lambda(d) = \frac{p(d \mid \Phi)}{p(d)} , \qquad
-   \text{score}(d) = \Pr_{z \ne d}\Bigl[\frac{\Lambda(d)}{\Lambda(z)} \ge \gamma\Bigr] ,
-
-:math:`z` being any other document of the audit. Online, :math:`p(d)` is the mean over as many shadows that saw the
-document as did not; offline over those that did not. (The source corrects the offline mean by a line in :math:`p`,
-fitted to probabilities of classes. Those of whole documents are smaller by hundreds of nats, where any such line is
-its constant: it is left out.)
-
 References
 ----------
 Carlini et al., "Membership inference attacks from first principles", arXiv:2112.03570. Manzonelli, Zhang, Vadhan,
-"Membership inference attacks and privacy in topic modeling", arXiv:2403.04451. Zarifzadeh, Liu, Shokri, "Low-cost
-high-power membership inference attacks", arXiv:2312.03262. Smyth, "Linear models and empirical Bayes methods for
-assessing differential expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology
-3(1), 2004, section 6.2.
+"Membership inference attacks and privacy in topic modeling", arXiv:2403.04451. Smyth, "Linear models and empirical
+Bayes methods for assessing differential expression in microarray experiments", Statistical Applications in Genetics and
+Molecular Biology 3(1), 2004, section 6.2.
 """
 
 from __future__ import annotations
@@ -64,10 +48,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import digamma, logsumexp, polygamma
+from scipy.special import digamma, polygamma
 
 from discreet._base.progress import Callback
-from discreet._base.validate import FLAG, check, choice, number, whole
+from discreet._base.validate import FLAG, check, choice, whole
 from discreet.audit.arguments import SEED, TRAIN, Noise, as_members, check_promise, check_statistics
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
@@ -121,62 +105,7 @@ def _half_freedom(scatter: float) -> float:
     return math.exp(root)
 
 
-def relative_likelihood_scores(
-    statistics: NDArray[np.float64],
-    shadow_statistics: NDArray[np.float64],
-    shadow_members: NDArray[np.bool_],
-    *,
-    online: bool = True,
-    gamma: float = 1.0,
-) -> NDArray[np.float64]:
-    """Score documents by the share of other documents that the target favours less.
-
-    Parameters
-    ----------
-    statistics : array of shape (n_documents,) or (n_targets, n_documents)
-        Of the target.
-    shadow_statistics : array of shape (n_shadows, n_documents)
-    shadow_members : array of shape (n_shadows, n_documents), bool
-        Every document must be out of at least 1 of them, and in at least 1 (online).
-    online : bool, default True
-    gamma : float, default 1.0
-        At least 1. How many times as much it must be favoured; above 1 scores tie at both ends.
-
-    Returns
-    -------
-    array of the shape of ``statistics``
-        From 0 to 1; larger means member.
-
-    Raises
-    ------
-    ParameterError
-        If shapes do not fit, a statistic is not finite, or a document has no shadow on a side needed.
-    """
-    check(gamma=(gamma, number(least=1)))
-    statistics, shadow_statistics, shadow_members = check_statistics(
-        statistics, shadow_statistics, shadow_members, least=1, online=online
-    )
-    mean = _log_mean(shadow_statistics, ~shadow_members)
-    if online:  # each side counts one half, however many shadows it has
-        mean = np.logaddexp(mean, _log_mean(shadow_statistics, shadow_members)) - math.log(2.0)
-    favoured = np.atleast_2d(statistics - mean)
-    ordered = np.sort(favoured, axis=1)
-    below = [
-        np.searchsorted(row, one - math.log(gamma), side="right")
-        for row, one in zip(ordered, favoured, strict=True)
-    ]
-    itself = 1 if gamma == 1.0 else 0
-    return ((np.array(below) - itself) / max(1, favoured.shape[1] - 1)).reshape(np.shape(statistics))
-
-
-def _log_mean(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the logarithm of the mean of e^value over the chosen rows of each column."""
-    total = logsumexp(np.where(chosen, values, -np.inf), axis=0)
-    return np.asarray(total, np.float64) - np.log(chosen.sum(axis=0))
-
-
 Spread = Literal["own", "shrunk"]
-Attack = Literal["lira", "rmia"]
 
 
 def likelihood_ratio_scores(
@@ -212,7 +141,7 @@ def likelihood_ratio_scores(
     """
     check(spread=(spread, choice(*get_args(Spread))))
     statistics, shadow_statistics, shadow_members = check_statistics(
-        statistics, shadow_statistics, shadow_members, least=2, online=online
+        statistics, shadow_statistics, shadow_members, online=online
     )
     mean_out, spread_out = _normal(shadow_statistics, ~shadow_members, spread)
     away = (statistics - mean_out) / spread_out
@@ -251,7 +180,6 @@ def lira(
     settings: str | None = None,
     callback: Callback | None = None,
     noise: Noise = "any",
-    attack: Attack = "lira",
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
 
@@ -282,9 +210,6 @@ def lira(
     noise : {"any", "gaussian"}, default "any"
         "gaussian" where the promise rests on Gaussian noise alone, with everybody in every round, as that of
         :class:`~discreet.PrivateLDA` on public words: the same guesses prove more then. It needs ``delta``.
-    attack : {"lira", "rmia"}, default "lira"
-        How documents are scored by the shadows: :func:`likelihood_ratio_scores`, or against all other documents,
-        :func:`relative_likelihood_scores`, which has no ``spread``.
 
     Returns
     -------
@@ -303,7 +228,6 @@ def lira(
         online=(online, FLAG),
         random_state=(random_state, SEED),
         spread=(spread, choice(*get_args(Spread))),
-        attack=(attack, choice(*get_args(Attack))),
     )
     check_promise(epsilon, delta, noise)
     counts = check_counts(corpus)
@@ -314,8 +238,6 @@ def lira(
     given = None if target is None else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    score = relative_likelihood_scores if attack == "rmia" else likelihood_ratio_scores
-    how: dict[str, Any] = {"online": online} | ({"spread": spread} if attack == "lira" else {})
     kept: dict[str, Any] = {"n_jobs": n_jobs, "folder": folder, "settings": settings, "callback": callback}
     halves, coins, shadow_seeds, target_seeds = np.random.SeedSequence(random_state).spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
@@ -328,12 +250,12 @@ def lira(
     drawn_by: Coins = "independent"
     if given is not None:
         found, members, drawn_by = given[0], given[1], "unknown"
-        scores = score(found, values, inside, **how)
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
-        scores = score(trained(members, target_seeds, "targets"), values, inside, **how)
+        found = trained(members, target_seeds, "targets")
+    scores = likelihood_ratio_scores(found, values, inside, online=online, spread=spread)
     meta = {"n_shadows": int(n_shadows), "seed": random_state, "settings": settings, "spread": spread}
-    name = f"{'RMIA' if attack == 'rmia' else 'LiRA'}, {'online' if online else 'offline'}"
+    name = f"LiRA, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 
 

@@ -30,7 +30,6 @@ def audit(
     topics: Count = 20,
     epsilon: float | None = None,
     delta: float = 1e-6,
-    attack: str = "lira",
     set_: list[str] | None = None,
     seed: int | None = None,
     json_: Path | None = None,
@@ -43,7 +42,6 @@ def audit(
     --shadows: Shadow models; even.
     --epsilon: Promised for a document added or removed; private trains with it.
     --delta: The promise's delta.
-    --attack: lira; rmia: against other documents, for few shadows and online=false.
     --set NAME=VALUE: Repeat it for others: n_targets=1 models are attacked; online=false judges a document by shadows
         that did not see it; spread=shrunk is steadier where shadows are few, 16 or less; noise=gaussian proves more
         where the promise rests on Gaussian noise alone, as that of the trainer private does; n_jobs=2 models are
@@ -73,7 +71,6 @@ def audit(
             train,
             documents,
             n_shadows=shadows,
-            attack=attack,  # pyright: ignore[reportArgumentType]
             epsilon=epsilon,
             delta=promised,
             random_state=seed,
