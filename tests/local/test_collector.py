@@ -477,9 +477,9 @@ def test_tokens_and_tickets_at_the_door(call, store, tmp_path):
 
 
 def test_too_full_says_when_to_come_again(call, store):
-    store._most_waiting, store._waiting = 3, 3
+    store._most_waiting[False] = store._waiting[False] = 3
     code, _, headers = call("POST", "/reports", raw(make_reports(5, 1)))
-    store._waiting = 0
+    store._waiting[False] = 0
     assert (code, headers["retry-after"]) == (503, "1")
 
 

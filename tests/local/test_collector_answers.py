@@ -145,12 +145,12 @@ def test_the_service_says_when_to_come_again(store, monkeypatch):
 def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
     from discreet.local.collector.store import StoreFailedError
 
-    plain = store.moments, store.moments_and_reports
+    plain = store.moments, store.snapshot
     call = functools.partial(call_app, store)
-    store.moments = store.moments_and_reports = functools.partial(_fail, StoreFailedError("cannot be read"))
+    store.moments = store.snapshot = functools.partial(_fail, StoreFailedError("cannot be read"))
     assert call("GET", "/status")[0] == 503
     assert call("GET", "/topics")[0] == 503
-    store.moments, store.moments_and_reports = plain
+    store.moments, store.snapshot = plain
     assert call("GET", "/topics")[0] == 200
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import threading
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from tests.naive.outliers import usual_reports
 
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.invented_reports import set_aside
-from discreet.local.collector.store import ReportsLeftError, ReportStore
+from discreet.local.collector.store import ReportStore
 from discreet.privacy.bit_channel import BitChannel
 
 N_WORDS = 400
@@ -128,40 +127,37 @@ def test_the_service_says_how_many(store):
 
 
 def test_reports_are_those_of_the_moments(store, monkeypatch):
-    """Though others come meanwhile, and are told where some go."""
-    from discreet.local.collector import store as module
+    """Though others come and go meanwhile."""
+    from discreet.local.collector import tables
 
-    monkeypatch.setattr(module, "TOGETHER", 500)
-    monkeypatch.setattr(module, "_ROUND", 0.02)
-    moments, blocks = store.moments_and_reports()
-    reading = blocks()
-    first = next(reading)
-    assert len(first) == 500
+    monkeypatch.setattr(tables, "TOGETHER", 500)
     late = [(bytes([i]) * 16, packed(honest(1, i))[0].tobytes()) for i in range(20)]
-    store.add(late).result(30)
-    again = Moments(N_WORDS, channel=CHANNEL).add_batch(np.vstack([first, *reading]), packed=True)
-    assert again == moments == moments_of(store.bits)
-    store.withdraw(late[:1]).result(30)
-    with pytest.raises(ReportsLeftError):
-        list(blocks())
-    _, blocks = store.moments_and_reports()
-    assert sum(map(len, blocks())) == 4059
+    store.add(late[:1]).result(30)
+    with store.snapshot() as (moments, blocks):
+        reading = iter(blocks())
+        first = next(reading)
+        assert len(first) == 500
+        store.add(late).result(30)
+        assert store.withdraw(late[:2]).result(30) == (2, 0, 0)
+        again = Moments(N_WORDS, channel=CHANNEL).add_batch(np.vstack([first, *reading]), packed=True)
+        assert again == moments
+        assert moments.n == sum(map(len, blocks())) == 4041
+        assert store.moments().n == 4058  # others do not wait
+    with store.snapshot() as (moments, blocks):
+        assert moments.n == sum(map(len, blocks())) == 4058
 
 
-def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
+def test_a_fit_ends_while_reports_are_withdrawn(store, monkeypatch):
+    """Each withdrawal made it begin again."""
     from discreet.local.collector import topic_fits
 
-    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
     late = [(bytes([i]) * 16, packed(honest(1, i))[0].tobytes()) for i in range(3)]
     store.add(late).result(30)
-    looked = threading.Event()
 
     def slow(moments, blocks, channel):
-        if not looked.is_set():
-            looked.set()
-            store.withdraw(late[:1]).result(30)
+        store.withdraw(late[:1]).result(30)
         return set_aside(moments, blocks, channel)
 
     monkeypatch.setattr(topic_fits, "set_aside", slow)
     call = functools.partial(call_app, store)
-    assert json.loads(call("GET", "/topics")[1])["reports"] == 4042
+    assert json.loads(call("GET", "/topics")[1])["reports"] == 4043

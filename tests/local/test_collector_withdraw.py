@@ -14,7 +14,8 @@ import pytest
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
-from discreet.local.collector.store import ReportStore, StoreFailedError
+from discreet.lda.moments.moments import Moments
+from discreet.local.collector.store import ReportStore, StoreBusyError, StoreFailedError
 from discreet.local.collector.tables import ConflictError
 
 DAY = 86_400
@@ -34,6 +35,7 @@ def store(where):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.store._LONG_HELD_UP", 2)
 
 
 def saved(where):
@@ -147,6 +149,29 @@ def test_a_second_collector_notices(where):
         two.withdraw(rows(reports[30:])).result(30)
         assert one.moments() == moments_of(reports[3:30])
     assert saved(where)[0] == moments_of(reports[3:30])
+
+
+def test_moments_end_while_another_collector_withdraws(where, monkeypatch):
+    """Each withdrawal between two blocks of the count began it anew, for ever."""
+    from discreet.local.collector import tables
+
+    monkeypatch.setattr(tables, "TOGETHER", 5)
+    reports = make_reports(200)
+    with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
+        one.add(rows(reports)).result(30)
+        plain, gone = Moments.add_batch, []
+
+        def adding(self, *rest, **options):
+            gone.append(reports[len(gone) % 200])
+            assert len(gone) <= 100, "the count began anew with each withdrawal"
+            two.withdraw(rows(gone[-1:])).result(30)
+            return plain(self, *rest, **options)
+
+        monkeypatch.setattr(Moments, "add_batch", adding)
+        first = one.moments()
+        monkeypatch.setattr(Moments, "add_batch", plain)
+        assert first == moments_of(reports)
+        assert one.moments() == moments_of(reports[len(gone) :])
 
 
 def test_a_report_that_comes_and_goes_in_the_last_moment(where):
@@ -488,8 +513,6 @@ def test_a_number_alone_withdraws_nothing(store):
 
 
 def test_withdrawals_that_wait_are_bounded(where):
-    from discreet.local.collector.store import StoreBusyError
-
     reports = make_reports(20)
     with ReportStore(where, WORDS, CHANNEL, most_waiting=15) as store:
         with contextlib.closing(sqlite3.connect(where)) as beside:
@@ -499,6 +522,41 @@ def test_withdrawals_that_wait_are_bounded(where):
                 store.withdraw(rows(reports[10:]))
             beside.execute("ROLLBACK")
         assert waiting.result(30) == (0, 0, 10)
+
+
+def test_withdrawals_that_wait_keep_no_report_out(where):
+    """They need no token, and filled the queue that reports wait in."""
+    with ReportStore(where, WORDS, CHANNEL, most_waiting=100) as store:
+        with contextlib.closing(sqlite3.connect(where)) as beside:
+            beside.execute("BEGIN IMMEDIATE")  # nothing can be written
+            waiting = [store.withdraw(rows(make_reports(1, i))) for i in range(10)]
+            with pytest.raises(StoreBusyError, match="10 reports wait to be withdrawn"):
+                store.withdraw(rows(make_reports(1, 10)))
+            kept = store.add(rows(make_reports(100, 11)))
+            assert store.waiting == 110
+            beside.execute("ROLLBACK")
+        assert {answer.result(30) for answer in waiting} == {(0, 0, 1)}
+        assert kept.result(30) == (100, 0)
+        assert store.waiting == 0
+
+
+@pytest.mark.parametrize("name", ["insert", "withdraw", "check"])
+def test_want_of_memory_does_not_end_the_writer(store, name, caplog):
+    reports = make_reports(3)
+    store.add(rows(reports[:1])).result(30)
+
+    def broken(*_):
+        raise MemoryError("what was sent")
+
+    setattr(store._tables, name, broken)
+    for call in (store.add, store.withdraw):
+        with contextlib.suppress(StoreFailedError):
+            call(rows(reports[:1])).result(30)
+    time.sleep(0.1)  # rounds of keeping house
+    delattr(store._tables, name)
+    assert store.add(rows(reports)).result(30).counted in (2, 3)
+    assert "MemoryError" in caplog.text
+    assert "what was sent" not in caplog.text
 
 
 @pytest.mark.integration

@@ -467,7 +467,7 @@ def test_a_database_that_is_no_store_stays_as_it_was(here, capsys, form):
 
 def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
     from discreet.local.collector.store import ReportStore
-    from discreet.local.collector.tables import Tables, settings_of
+    from discreet.local.collector.tables import Snapshot, settings_of
     from discreet.local.whole_document.course import collected_answers
 
     asked, where = published(), tmp_path / "answers.db"
@@ -477,10 +477,10 @@ def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
     before = where.read_bytes()
     assert collected_answers(where, asked) == good
     with (
-        contextlib.closing(Tables(where, settings_of(WORDS, asked), read_only=True)) as tables,
+        contextlib.closing(Snapshot(where, settings_of(WORDS, asked))) as seen,
         pytest.raises(sqlite3.OperationalError, match="readonly"),
     ):
-        tables._reading.execute("DELETE FROM reports")
+        seen._reading.execute("DELETE FROM reports")
     assert where.read_bytes() == before
 
 

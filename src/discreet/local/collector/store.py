@@ -7,9 +7,8 @@ of their batch. Withdrawn reports go in the same transactions. Between them the 
 away, and looks whether the store is still there.
 
 Moments are in memory only, and made of the committed reports, in the order of their row numbers, when somebody asks:
-what a crash leaves is reports, and each of them counts once. Reports that are withdrawn or have grown old are
-subtracted. Moments are sums of integers, so what is left is exactly the moments of the others, as if those had never
-come.
+what a crash leaves is reports, and each of them counts once. All of it is read in one transaction, so that others may
+write meanwhile. Reports that came since are added; where some were withdrawn or have grown old, all are counted anew.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,9 +33,9 @@ from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import (
     TOGETHER,
     Receipt,
+    Snapshot,
     StoreFailedError,
     Tables,
-    Taken,
     Withdrawal,
     settings_of,
 )
@@ -45,79 +44,7 @@ from discreet.privacy.bit_channel import BitChannel
 
 Packed = NDArray[np.uint8]
 #: Gives packed reports, a block at a time.
-Blocks = Callable[[], Iterator[Packed]]
-
-
-class ReportsLeftError(Exception):
-    """Reports were taken away while they were read."""
-
-
-class Sums:
-    """Moments in memory, beside the reports they are of; there are none before somebody asks.
-
-    Parameters
-    ----------
-    tables : Tables
-    n_words : int
-    channel : BitChannel
-    """
-
-    def __init__(self, tables: Tables, n_words: int, channel: Any) -> None:
-        self._tables, self._n_words, self._channel = tables, n_words, channel
-        #: Held while the moments, or the connection that reads, are used.
-        self.lock = threading.Lock()
-        self._moments: Moments | None = None
-        self._last = self._generation = 0
-
-    def _fold(self) -> tuple[Moments, bool]:
-        """Add a block of committed reports; return the moments, and whether there may be more. Under the lock."""
-        generation = self._tables.generation()
-        if self._moments is None or generation != self._generation:  # another collector took reports away
-            self._moments = Moments(self._n_words, channel=self._channel)
-            self._last, self._generation = 0, generation
-        rows = self._tables.after(self._last, TOGETHER)
-        if rows:
-            self._moments.add_batch(self._packed([bits for _, _, bits in rows]), packed=True, n_jobs=1)
-            self._last = rows[-1][0]
-        return self._moments, len(rows) == TOGETHER
-
-    def snapshot(self) -> tuple[Moments, Blocks]:
-        """Return a copy of the moments of all committed reports, and what gives exactly these reports."""
-        while True:
-            with self.lock:  # a block at a time: others wait for a block at most
-                moments, more = self._fold()
-                if not more:
-                    moments, last, generation = moments.copy(), self._last, self._generation
-                    break
-
-        def blocks() -> Iterator[Packed]:
-            after = 0
-            while True:
-                with self.lock:
-                    if self._tables.generation() != generation:
-                        raise ReportsLeftError
-                    rows = [row for row in self._tables.after(after, TOGETHER) if row[0] <= last]
-                if not rows:
-                    return
-                after = rows[-1][0]
-                yield self._packed([bits for _, _, bits in rows])
-
-        return moments, blocks
-
-    def leave_out(self, taken: Taken) -> None:
-        """Subtract reports that were taken away. Under the lock, since before they were."""
-        counted = [bits for row, bits in taken.reports if row <= self._last]
-        if self._moments is not None and counted:
-            self._moments.subtract_batch(self._packed(counted), packed=True, n_jobs=1)
-        if taken.generation == self._generation + 1:  # else another collector took some away before
-            self._generation = taken.generation
-
-    def _packed(self, rows: list[bytes]) -> Packed:
-        width = self._tables.width
-        packed = np.frombuffer(b"".join(rows), np.uint8)
-        if len(packed) != width * len(rows):
-            raise CorpusError(f"a report in the store has not its {width} bytes of bits; it was damaged.")
-        return packed.reshape(-1, width)
+Blocks = Callable[[], Iterable[Packed]]
 
 
 _log = logging.getLogger(__name__)
@@ -130,6 +57,8 @@ _FIRST_DAY = 20_089
 _ROUND, _CALENDAR = 0.5, 60.0
 #: Seconds for which a failure to write is told to health checks; then only whoever sends can find out.
 _REMEMBERED = 15.0
+#: Rounds for which what was taken away may stay in the log before that is told: longer than a fit of topics reads.
+_LONG_HELD_UP = 150
 #: Seconds without a round after which something is wrong.
 _STUCK = 120.0
 
@@ -189,8 +118,8 @@ class ReportStore:
     channel : BitChannel or PublishedQuestion
         How the reports were randomised; of whole documents, the question that they answer.
     most_waiting : int, default 100,000
-        Reports that may wait to be written, or withdrawn; beyond, :meth:`add` and :meth:`withdraw` raise
-        :class:`StoreBusyError`.
+        Reports that may wait to be written; a tenth as many may wait to be withdrawn, so that nobody who needs no token
+        keeps reports out. Beyond, :meth:`add` and :meth:`withdraw` raise :class:`StoreBusyError`.
     keep_days : int, optional
         Days after which, at the latest, a report is deleted and taken out of the moments; by default never.
     """
@@ -211,20 +140,27 @@ class ReportStore:
         self.words, self.channel = tuple(words), channel
         if isinstance(channel, BitChannel):
             Moments(len(self.words), channel=channel)  # refuses too many words, before a report is taken
-        self._most_waiting = most_waiting
+        #: By whether they are withdrawn: reports that may wait, and that do.
+        self._most_waiting, self._waiting = (
+            {False: most_waiting, True: most_waiting // 10},
+            {False: 0, True: 0},
+        )
         self._keep_days, self._calendar = keep_days, _Calendar()
         self._tables = Tables(where, settings_of(self.words, channel))
-        self._sums = Sums(self._tables, len(self.words), channel)
+        #: Moments of the reports up to a row, while no more were taken away; none before somebody asks.
+        self._moments, self._last, self._generation = None, 0, 0
+        self._summing = threading.Lock()
         self.n_reports = self._tables.count()
         #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
-        self._scrubbed = self._held_up = self._recount = False
+        self._scrubbed = self._recount = False
+        self._held_up = 0
         #: What is wrong with the store, in words, or None; and when reports could not be written last.
         self._trouble: str | None = None
         self._failed = -math.inf
         self._looked = time.monotonic()
         self._round_due = self._calendar_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._waiting, self._closed = 0, False
+        self._closed = False
         self._counting = threading.Lock()
         self._writer = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
         self._writer.start()
@@ -232,7 +168,7 @@ class ReportStore:
     @property
     def waiting(self) -> int:
         """Reports that wait to be written, or withdrawn."""
-        return self._waiting
+        return sum(self._waiting.values())
 
     @property
     def trouble(self) -> str | None:
@@ -285,25 +221,49 @@ class ReportStore:
         with self._counting:
             if self._closed:
                 raise StoreBusyError("the store is closing; try again later.")
-            if self._waiting and self._waiting + len(rows) > self._most_waiting:
-                raise StoreBusyError(f"{self._waiting} reports wait to be written; try again in a second.")
-            self._waiting += len(rows)
+            waiting = self._waiting[batch.leaves]
+            if waiting and waiting + len(rows) > self._most_waiting[batch.leaves]:
+                what = "withdrawn" if batch.leaves else "written"
+                raise StoreBusyError(f"{waiting} reports wait to be {what}; try again in a second.")
+            self._waiting[batch.leaves] += len(rows)
             self._batches.put(batch)
         return batch.answer
 
     def moments(self) -> Moments:
         """Return the moments of all reports that were committed before the call (a copy)."""
-        return self.moments_and_reports()[0]
+        with self.snapshot() as (moments, _):
+            return moments
 
-    def moments_and_reports(self) -> tuple[Moments, Blocks]:
-        """Return the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
-
-        While it does, it raises :class:`ReportsLeftError` where reports were taken away meanwhile: begin again.
-        """
+    @contextlib.contextmanager
+    def snapshot(self) -> Generator[tuple[Moments, Blocks]]:
+        """Give the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks."""
         try:
-            return self._sums.snapshot()
+            with contextlib.ExitStack() as opened:
+                with self._summing:
+                    seen = opened.enter_context(contextlib.closing(self._tables.snapshot()))
+                    moments = self._fold(seen).copy()
+                yield moments, lambda: map(self._packed, seen.reports())
         except sqlite3.Error as error:
             raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
+
+    def _fold(self, seen: Snapshot) -> Moments:
+        """Return the moments of what is seen."""
+        assert isinstance(self.channel, BitChannel)  # answers about whole documents have no moments
+        generation = seen.generation()
+        if self._moments is None or generation != self._generation:  # reports were taken away
+            self._moments = Moments(len(self.words), channel=self.channel)
+            self._last, self._generation = 0, generation
+        for rows in seen.reports(self._last):
+            self._moments.add_batch(self._packed(rows), packed=True, n_jobs=1)
+            self._last = rows[-1][0]
+        return self._moments
+
+    def _packed(self, rows: list[tuple[int, bytes, bytes]]) -> Packed:
+        width = self._tables.width
+        packed = np.frombuffer(b"".join(bits for _, _, bits in rows), np.uint8)
+        if len(packed) != width * len(rows):
+            raise CorpusError(f"a report in the store has not its {width} bytes of bits; it was damaged.")
+        return packed.reshape(-1, width)
 
     def close(self) -> None:
         """Write what waits, and stop."""
@@ -347,21 +307,21 @@ class ReportStore:
 
     def _commit(self, batches: list[_Batch]) -> None:
         results: list[Receipt | Withdrawal | DiscreetError] = []
-        tables, total, leaving = self._tables, None, [batch for batch in batches if batch.leaves]
+        tables, total = self._tables, None
+        batches = sorted(batches, key=lambda batch: batch.leaves)
         try:
-            with self._sums.lock if leaving else contextlib.nullcontext():
-                with tables.transaction():
-                    results += [
-                        tables.insert(batch.rows, batch.ticket) for batch in batches if not batch.leaves
-                    ]
-                    taken, told = tables.withdraw([batch.rows for batch in leaving])
-                    total = tables.count(writing=True) if self._recount else None
-                self._leave_out(taken)
-            if taken.reports:
-                self._scrub()
-            results += told
+            with tables.transaction():
+                for batch in batches:
+                    results.append(
+                        tables.withdraw(batch.rows)
+                        if batch.leaves
+                        else tables.insert(batch.rows, batch.ticket)
+                    )
+                total = tables.count() if self._recount else None
+            if any(isinstance(result, Withdrawal) and result.withdrawn for result in results):
+                self._scrubbed = tables.scrub()
             self._recount, self._failed = False, -math.inf
-        except (sqlite3.Error, CorpusError) as error:
+        except Exception as error:  # also of memory: without this thread nothing is written any more
             _log.warning("reports could not be written: %s", type(error).__name__)
             results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
             # A commit may have succeeded whose answer never came.
@@ -369,39 +329,34 @@ class ReportStore:
         more = sum(result.counted for result in results if isinstance(result, Receipt))
         less = sum(result.withdrawn for result in results if isinstance(result, Withdrawal))
         with self._counting:
-            self._waiting -= sum(len(batch.rows) for batch in batches)
+            for batch in batches:
+                self._waiting[batch.leaves] -= len(batch.rows)
             self.n_reports = self.n_reports + more - less if total is None else total
-        for batch, result in zip(sorted(batches, key=lambda batch: batch.leaves), results, strict=True):
+        for batch, result in zip(batches, results, strict=True):
             batch.tell(result)
-
-    def _leave_out(self, taken: Taken) -> None:
-        if taken.reports:
-            self._sums.leave_out(taken)
-            self._scrubbed = False
 
     def _keep_house(self) -> None:
         """Look whether the store is there, leave no copy of what was taken away, and take old reports away."""
         try:
             self._tables.check()
-            self._scrub()
+            self._leave_no_copy()
             self._expire_old()
             self._trouble = None
-        except (sqlite3.Error, CorpusError) as error:  # nothing is lost: it is tried again
+        except Exception as error:  # nothing is lost: it is tried again
             if self._trouble is None:
                 _log.warning("the store is in trouble: %s", type(error).__name__)
             self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
         self._looked = time.monotonic()
 
-    def _scrub(self) -> None:
-        """Leave no copy of what was taken away; again and again, while another program reads what was before."""
-        if self._scrubbed:
-            return
-        self._scrubbed = self._tables.scrub()
-        if not self._scrubbed and not self._held_up:
+    def _leave_no_copy(self) -> None:
+        """Leave no copy of what was taken away; again and again, while somebody reads what was before."""
+        if not self._scrubbed:
+            self._scrubbed = self._tables.scrub()
+        self._held_up = 0 if self._scrubbed else self._held_up + 1
+        if self._held_up == _LONG_HELD_UP:
             _log.warning(
                 "another program reads the store: until it ends, the log still holds what was taken away"
             )
-        self._held_up = not self._scrubbed
 
     def _expire_old(self) -> None:
         """Delete some of what is older than reports are kept."""
@@ -410,14 +365,13 @@ class ReportStore:
         today = self._today()
         if today < _FIRST_DAY:  # a machine that does not know the time yet
             raise CorpusError("the machine's clock is wrong; no report is deleted by it.")
-        with self._sums.lock:
-            with self._tables.transaction():
-                self._tables.mark_day(today)
-                taken = self._tables.expire(self._tables.last_by(today - self._keep_days), TOGETHER)
-            self._leave_out(taken)
+        with self._tables.transaction():
+            self._tables.mark_day(today)
+            deleted = self._tables.expire(self._tables.last_by(today - self._keep_days), TOGETHER)
+        self._scrubbed = self._scrubbed and not deleted
         with self._counting:
-            self.n_reports -= len(taken.reports)
-        if len(taken.reports) < TOGETHER:
+            self.n_reports -= deleted
+        if deleted < TOGETHER:
             self._calendar_due = time.monotonic() + _CALENDAR
 
     def _today(self) -> int:

@@ -4,8 +4,8 @@
 that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
 used tickets, without any order, so that a ticket cannot be told to belong to a report. ``days`` says which row was the
 last of a day, where reports are kept for a number of days only; no report has a time of its own. The ``generation``
-among the settings grows whenever reports are taken away, so that a second collector notices that the moments it has in
-memory are of the past.
+among the settings grows whenever reports are taken away, so that whoever has moments in memory notices that they are of
+the past.
 
 SQLite keeps a write-ahead log, and a commit returns when it is on the disk. A file that is removed while it is open
 goes on to exist for this process alone, and so does its log: what is written then is lost when the process ends. So
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hmac import compare_digest
 from itertools import chain
@@ -107,13 +107,6 @@ class Withdrawal(NamedTuple):
     unknown: int
 
 
-class Taken(NamedTuple):
-    """Row number and bits of reports that were taken away, and the generation since."""
-
-    reports: list[tuple[int, bytes]]
-    generation: int
-
-
 class Receipt(NamedTuple):
     """What became of a batch: reports counted now, and ones that had been counted before."""
 
@@ -121,16 +114,94 @@ class Receipt(NamedTuple):
     repeated: int
 
 
+def _place(where: str | Path) -> Path:
+    """Return the file itself, beside which SQLite keeps its log; refuse one whose log could be beside another name."""
+    if "://" in str(where):  # not shown: it may hold a password
+        raise CorpusError("a store of reports is a SQLite file, not the URL of a database; give its path.")
+    path = Path(where).resolve()
+    if path.exists() and path.stat().st_nlink > 1:
+        raise CorpusError(
+            f"{where} has another name (a hard link), by which it could be opened beside this store's log; copy "
+            "it to a file of its own, and give that."
+        )
+    return path
+
+
+def _refuse_others(
+    connection: sqlite3.Connection, where: str | Path, settings: StoreSettings, instead: str = ""
+) -> None:
+    """Raise where a file is no store of these settings; only read."""
+    found = dict(connection.execute("SELECT name, value FROM settings").fetchall())
+    for name, what in (
+        ("channel", ""),
+        ("vocabulary", "of another vocabulary"),
+        ("version", "in another version of the store"),
+    ):
+        if name not in found:
+            raise CorpusError(f"{where} is a database of another program; give a store of reports{instead}.")
+        if found[name] != settings.named[name]:
+            unlike = what or _unlike(str(found[name]), settings.named[name])
+            raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
+
+
+class Snapshot:
+    """The reports of a store as they are at one moment, whatever is committed later; nothing is written.
+
+    One read transaction on a connection of its own. Until it is closed, the log keeps what was taken away since.
+
+    Parameters
+    ----------
+    where : path
+    settings : StoreSettings
+
+    Raises
+    ------
+    CorpusError
+        Where it holds reports of another channel or vocabulary.
+    sqlite3.Error
+        Where it cannot be read; so do the methods.
+    """
+
+    def __init__(self, where: str | Path, settings: StoreSettings) -> None:
+        self._reading = sqlite3.connect(
+            f"{_place(where).as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_SECONDS,
+        )
+        try:
+            self._reading.execute("BEGIN")
+            _refuse_others(self._reading, where, settings)
+        except BaseException:
+            self._reading.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the moment."""
+        self._reading.close()
+
+    def generation(self) -> int:
+        """Return how often reports had been taken away."""
+        found = self._reading.execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
+        return 0 if found is None else int(found[0])
+
+    def reports(self, last_id: int = 0) -> Iterator[list[tuple[int, bytes, bytes]]]:
+        """Give row number, report number and bits of the reports after a row, in order, many at a time."""
+        statement = "SELECT id, number, bits FROM reports WHERE id > ? AND length(bits) > 0 ORDER BY id"
+        found = self._reading.execute(statement, (last_id,))
+        while rows := found.fetchmany(TOGETHER):
+            yield rows
+
+
 class Tables:
-    """Two connections to a store, one that writes and one that reads; each is used by one thread at a time.
+    """The connection to a store that writes; it is used by one thread at a time.
 
     Parameters
     ----------
     where : path
         A file, which is made where there is none, for its owner alone.
     settings : StoreSettings
-    read_only : bool, default False
-        Only read a store that is there; nothing is made, and the database refuses to write.
 
     Raises
     ------
@@ -138,83 +209,43 @@ class Tables:
         Where it holds reports of another channel or vocabulary, or cannot be used.
     """
 
-    def __init__(self, where: str | Path, settings: StoreSettings, *, read_only: bool = False) -> None:
-        if "://" in str(where):  # not shown: it may hold a password
-            raise CorpusError(
-                "a store of reports is a SQLite file, not the URL of a database; give its path."
-            )
-        # SQLite keeps its log beside the file that a link leads to.
-        self._path, self.width, self._read_only = Path(where).resolve(), settings.width, read_only
-        if self._path.exists() and self._path.stat().st_nlink > 1:
-            raise CorpusError(
-                f"{where} has another name (a hard link), by which it could be opened beside this store's log; copy "
-                "it to a file of its own, and give that."
-            )
+    def __init__(self, where: str | Path, settings: StoreSettings) -> None:
+        self._path, self._settings, self.width = _place(where), settings, settings.width
         self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
         self._identity: list[tuple[int, int]] = []
         self._writing: Any = None
-        self._reading: Any = None
         try:
-            if not read_only:
-                if not self._path.exists():
-                    self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
-                # Before a connection that changes the file's journal; and again where nobody else can write.
-                with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as plain:
-                    self._refuse_others(plain, where, settings)
-                self._writing = self._connect()
-                with self.transaction():
-                    self._refuse_others(self._writing, where, settings)
-                    for statement in _SCHEMA:
-                        self._writing.execute(statement)
-                    self._writing.executemany(
-                        "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
-                    )
-            self._reading = self._connect()
-            if read_only:
-                self._refuse_others(self._reading, where, settings)
+            if not self._path.exists():
+                self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+            # Before a connection that changes the file's journal; and again where nobody else can write.
+            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as plain:
+                self._refuse_others(plain, where)
+            self._writing = self._connect()
+            with self.transaction():
+                self._refuse_others(self._writing, where)
+                for statement in _SCHEMA:
+                    self._writing.execute(statement)
+                self._writing.executemany(
+                    "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
+                )
+            self._identity = self._look()
+            if _GONE in self._identity:
+                raise CorpusError(
+                    f"the store {where} has no file or no log of its name; it was moved or removed meanwhile."
+                )
         except sqlite3.Error as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
         except CorpusError:
             self.close()
             raise
-        if read_only:
-            return
-        self._identity = self._look()
-        if _GONE in self._identity:
-            self.close()
-            raise CorpusError(
-                f"the store {where} has no file or no log of its name; it was moved or removed meanwhile."
-            )
 
-    def _refuse_others(
-        self, connection: sqlite3.Connection, where: str | Path, settings: StoreSettings
-    ) -> None:
-        """Raise where a file is not empty, and is no store of these settings; only read."""
-        if not self._read_only and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (
-            0,
-        ):
-            return
-        found = dict(connection.execute("SELECT name, value FROM settings").fetchall())
-        instead = "" if self._read_only else ", or another --store"
-        for name, what in (
-            ("channel", ""),
-            ("vocabulary", "of another vocabulary"),
-            ("version", "in another version of the store"),
-        ):
-            if name not in found:
-                raise CorpusError(
-                    f"{where} is a database of another program; give a store of reports{instead}."
-                )
-            if found[name] != settings.named[name]:
-                unlike = what or _unlike(str(found[name]), settings.named[name])
-                raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
+    def _refuse_others(self, connection: sqlite3.Connection, where: str | Path) -> None:
+        """Raise where a file is not empty, and is no store of these settings."""
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+            _refuse_others(connection, where, self._settings, ", or another --store")
 
     def _connect(self) -> sqlite3.Connection:
-        if self._read_only:
-            return sqlite3.connect(
-                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
-            )
         connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
         )
@@ -223,6 +254,11 @@ class Tables:
         connection.execute("PRAGMA cache_size = -65536")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         return connection
+
+    def snapshot(self) -> Snapshot:
+        """Return what is committed now."""
+        self.check()
+        return Snapshot(self._path, self._settings)
 
     def begin(self) -> None:
         """Begin to write, into the file that has the store's name, once nobody else does.
@@ -282,60 +318,48 @@ class Tables:
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
 
-    def count(self, *, writing: bool = False) -> int:
-        """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
-        connection = self._writing if writing else self._reading
+    def count(self) -> int:
+        """Return how many reports there are, those written since :meth:`begin` among them."""
         there = "SELECT count(*) FROM reports"
         withdrawn = f"{there} WHERE length(bits) = 0"
-        return int(connection.execute(there).fetchone()[0] - connection.execute(withdrawn).fetchone()[0])
-
-    def after(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
-        """Return row number, report number and bits of the next committed reports, in order."""
-        statement = (
-            "SELECT id, number, bits FROM reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+        return int(
+            self._writing.execute(there).fetchone()[0] - self._writing.execute(withdrawn).fetchone()[0]
         )
-        return self._reading.execute(statement, (last_id, most)).fetchall()
 
-    def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> tuple[Taken, list[Withdrawal]]:
-        """Take the bits of reports away, and say what became of each request; between begin and commit.
+    def withdraw(self, rows: Sequence[tuple[bytes, bytes]]) -> Withdrawal:
+        """Take the bits of reports away, and say what became of the request; between begin and commit.
 
         A number with other bits is as unknown as one that never came.
         """
-        taken, told, run = list[tuple[int, bytes]](), list[Withdrawal](), self._writing
-        for rows in requests:
-            before, unknown, already = len(taken), 0, 0
-            for number, bits in rows:
-                found = run.execute("SELECT id, bits FROM reports WHERE number = ?", (number,)).fetchone()
-                if found is not None and not found[1]:
-                    already += 1
-                elif found is None or not compare_digest(bytes(found[1]), bits):
-                    unknown += 1
-                else:
-                    run.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
-                    taken.append(found)
-            told.append(Withdrawal(len(taken) - before, already, unknown))
-        return self._taken(taken), told
+        withdrawn, before, unknown, run = 0, 0, 0, self._writing
+        for number, bits in rows:
+            found = run.execute("SELECT id, bits FROM reports WHERE number = ?", (number,)).fetchone()
+            if found is not None and not found[1]:
+                before += 1
+            elif found is None or not compare_digest(bytes(found[1]), bits):
+                unknown += 1
+            else:
+                run.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
+                withdrawn += 1
+        if withdrawn:
+            self._count_generation()
+        return Withdrawal(withdrawn, before, unknown)
 
-    def expire(self, last_id: int, most: int) -> Taken:
-        """Delete some of the reports up to a row; between begin and commit.
+    def expire(self, last_id: int, most: int) -> int:
+        """Delete some of the reports up to a row, and return how many; between begin and commit.
 
         What was withdrawn stays, as a number without bits, so that it is never counted again.
         """
-        statement = "SELECT id, bits FROM reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
-        rows = self._writing.execute(statement, (last_id, most)).fetchall()
-        if rows:
-            old = "DELETE FROM reports WHERE id <= ? AND length(bits) > 0"
-            self._writing.execute(old, (rows[-1][0],))
-        return self._taken(rows)
+        old = "SELECT id FROM reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+        deleted = self._writing.execute(f"DELETE FROM reports WHERE id IN ({old})", (last_id, most)).rowcount
+        if deleted:
+            self._count_generation()
+        return int(deleted)
 
-    def _taken(self, reports: list[tuple[int, bytes]]) -> Taken:
-        generation = self.generation(writing=True)
-        if reports:
-            generation += 1
-            self._writing.execute(
-                "INSERT OR REPLACE INTO settings VALUES ('generation', ?)", (str(generation),)
-            )
-        return Taken(reports, generation)
+    def _count_generation(self) -> None:
+        self._writing.execute(
+            "INSERT INTO settings VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1"
+        )
 
     def mark_day(self, day: int) -> None:
         """Note that the rows up to the last one came by this day; between begin and commit.
@@ -353,12 +377,6 @@ class Tables:
         """Return the last row that is known to have come by this day (0: none)."""
         found = self._writing.execute("SELECT max(last_id) FROM days WHERE day <= ?", (day,)).fetchone()
         return int(found[0] or 0)
-
-    def generation(self, *, writing: bool = False) -> int:
-        """Return how often reports were taken away."""
-        connection = self._writing if writing else self._reading
-        found = connection.execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
-        return 0 if found is None else int(found[0])
 
     def check(self) -> None:
         """Raise where file or log were removed or replaced."""
@@ -389,10 +407,9 @@ class Tables:
         return found
 
     def close(self) -> None:
-        """Close both connections."""
-        for connection in (self._reading, self._writing):
-            if connection is not None:
-                connection.close()
+        """Close the connection."""
+        if self._writing is not None:
+            self._writing.close()
 
 
 def _unlike(kept: str, wanted: str) -> str:

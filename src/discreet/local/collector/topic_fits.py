@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from discreet.errors import DiscreetError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.invented_reports import Kept, set_aside
-from discreet.local.collector.store import Blocks, Packed, ReportsLeftError, ReportStore
+from discreet.local.collector.store import Packed, ReportStore
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -150,18 +150,14 @@ class TopicFits:
 
     def _usual(self, go_on: Callable[[], None]) -> tuple[int, Kept]:
         """Return how many reports there are, and moments of those that are not unlike all others."""
-        while True:
-            moments, blocks = self._store.moments_and_reports()
+        with self._store.snapshot() as (moments, blocks):
 
-            def watched(blocks: Blocks = blocks) -> Iterator[Packed]:
+            def watched() -> Iterator[Packed]:
                 for block in blocks():
                     go_on()
                     yield block
 
-            try:
-                return moments.n, set_aside(moments, watched, self._channel)
-            except ReportsLeftError:  # somebody withdrew meanwhile
-                go_on()
+            return moments.n, set_aside(moments, watched, self._channel)
 
     def _fit(self) -> tuple[dict[str, Any], int]:
         """Return the answer to ``GET /topics``, and how many reports there were."""

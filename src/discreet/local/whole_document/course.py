@@ -14,6 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,7 @@ import numpy as np
 from discreet._base.files import lock_beside, write_whole
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.local.collector.tables import TOGETHER, Tables, settings_of
+from discreet.local.collector.tables import Snapshot, settings_of
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.questions import (
     CodebookReport,
@@ -232,17 +233,13 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
     if not Path(where).is_file():
         raise CorpusError(f"there is no store of reports at {where}.")
     blank, found = asked.blank(), list[CodebookReport]()
-    tables = Tables(where, settings_of(asked.question.vocabulary, asked), read_only=True)
     try:
-        last = 0
-        while rows := tables.after(last, TOGETHER):
-            found += [
-                replace(blank, number=number, answer=int.from_bytes(answer, "little"))
-                for _, number, answer in rows
-            ]
-            last = rows[-1][0]
+        with closing(Snapshot(where, settings_of(asked.question.vocabulary, asked))) as store:
+            for rows in store.reports():
+                found += [
+                    replace(blank, number=number, answer=int.from_bytes(answer, "little"))
+                    for _, number, answer in rows
+                ]
     except sqlite3.Error as error:
-        raise CorpusError(f"the store cannot be read ({type(error).__name__}).") from None
-    finally:
-        tables.close()
+        raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
     return found
