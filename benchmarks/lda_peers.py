@@ -40,28 +40,25 @@ class Discreet:
     def prepare(self, counts, n_topics, seed):
         from discreet.lda.documents import read_documents
         from discreet.lda.gibbs.estimator import chain
-        from discreet.lda.gibbs.state import padded, read_tokens
+        from discreet.lda.gibbs.state import read_tokens
 
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
-        self.shape = tokens.n_words, padded(n_topics), len(tokens.words)
-        self.state, self.step, self.table, _ = chain(tokens, alpha, BETA, seed, n_threads=self.n_threads)
+        self.state, self.step, self.table = chain(tokens, alpha, BETA, seed, n_threads=self.n_threads)
 
     def train(self, n_sweeps):
         """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
-        from discreet.lda.gibbs import expected as mean_counts
+        from discreet.lda.gibbs.estimator import is_sampled
 
-        self.means = mean_counts.init(*self.shape, n_sweeps)
+        self.sampled = []
         while self.done < n_sweeps:
             self.state = self.step(self.state)
             self.done += 1
-            if self.done == n_sweeps or (self.mean and mean_counts.is_sampled(self.done, n_sweeps)):
-                self.means = mean_counts.step(self.means, self.table(self.state))
+            if self.done == n_sweeps or (self.mean and is_sampled(self.done, n_sweeps, fast=False)):
+                self.sampled.append(self.table(self.state)[:, : self.n_topics].T)
 
     def topics(self):
-        from discreet.lda.gibbs import expected as mean_counts
-
-        counts = mean_counts.mean(self.means, self.n_topics) + BETA
+        counts = np.mean(self.sampled, axis=0) + BETA
         return counts / counts.sum(axis=1, keepdims=True)
 
 

@@ -237,7 +237,7 @@ def test_sweeps_are_hot_at_first_and_cool_before_any_counts_in_the_mean():
         assert found[n_hot:] == [0.01] * (n_sweeps - n_hot)
         rises = np.array(found[:n_hot]) - 0.01
         np.testing.assert_allclose(rises, (share - 0.01) * (1 - np.arange(n_hot) / max(n_hot, 1)))
-        assert not any(gibbs_lda.mean_counts.is_sampled(t + 1, n_sweeps, near=True) for t in range(n_hot))
+        assert not any(gibbs_lda.is_sampled(t + 1, n_sweeps, fast=True) for t in range(n_hot))
     assert start.warm_prior(tokens, 4, share + 1, 0, 8) == share + 1  # a prior that is hotter already
 
 

@@ -28,11 +28,8 @@ from discreet._base.validate import (
 )
 from discreet.errors import CorpusError
 from discreet.lda.documents import TopicEstimator, check_prior, read_for, stack
-from discreet.lda.emitted import aligned
-from discreet.lda.gibbs import expected as mean_counts
 from discreet.lda.gibbs import frozen, lists
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.gibbs.expected import expected_counts
 from discreet.lda.gibbs.start import starting_topics, warm_prior
 from discreet.lda.gibbs.state import (
     MOST_TOPICS,
@@ -40,7 +37,6 @@ from discreet.lda.gibbs.state import (
     Tokens,
     begin,
     count_topics,
-    padded,
     read_tokens,
     word_order,
 )
@@ -52,6 +48,8 @@ MOST_FAST_TOPICS = 3000
 #: Up to here "auto" begins with one, and then sweeps less often: corpora that it was measured on, see docs/speed.md.
 MOST_FAST_TOKENS = 10_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
+#: Of sweeps that count in the mean, at least so many apart: neighbours are too much alike to be worth the adding up.
+_FEWEST_APART, _ABOUT, _MOST = 2, 12, 24
 
 
 class Chain(NamedTuple):
@@ -63,8 +61,6 @@ class Chain(NamedTuple):
     step: Callable[[State], State]
     #: ``table(state)`` counts each word in each topic: (n_words, width), int32, not to be changed.
     table: Callable[[State], NDArray[np.int32]]
-    #: ``expect(state)`` is the same in expected counts, float32.
-    expect: Callable[[State], NDArray[np.float32]]
 
 
 def chain(
@@ -106,13 +102,17 @@ def chain(
         now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast else beta
         return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)
 
-    def expect(state: State) -> NDArray[np.float32]:
-        counts = table(state)
-        out = aligned(counts.shape, np.float32)
-        expected_counts(tokens, state.topics, counts, alpha, beta, out, order=order, n_threads=n_threads)
-        return out
+    return Chain(first, advance, table)
 
-    return Chain(first, advance, table, expect)
+
+def is_sampled(sweep: int, n_sweeps: int, *, fast: bool) -> bool:
+    """Whether the counts after sweep 1, 2, ..., ``n_sweeps`` count in the mean; the last ones always do.
+
+    About a dozen sweeps of the last half after a fast start, of the last quarter from random topics: before, the chain
+    is still on its way.
+    """
+    part, left = 2 if fast else 4, n_sweeps - sweep
+    return part * left < n_sweeps and left % max(_FEWEST_APART, n_sweeps // (part * _ABOUT)) == 0
 
 
 @declared
@@ -152,9 +152,7 @@ class GibbsLDA(TopicEstimator):
     topic_word_counts_ : array of shape (n_topics, n_words), int32
         Tokens of each word in each topic after the last sweep.
     mean_counts_ : array of shape (n_topics, n_words), float64
-        The same, as a mean over every fourth sweep of the last quarter; after a fast start, over about a dozen sweeps
-        of the last half and in expected counts: what they would be on average if each token were drawn once more.
-        A topic that became another one in that time has its mean since then.
+        The same, as a mean over about a dozen sweeps of the last quarter; after a fast start of the last half.
     components_ : array of shape (n_topics, n_words), float64
         The mean counts plus ``topic_word_prior``.
     topic_word_ : array of shape (n_topics, n_words), float64
@@ -220,18 +218,19 @@ class GibbsLDA(TopicEstimator):
         self.seed_, fast = new_seed(self.random_state), self._begins_fast(n_tokens)
         n_topics, n_sweeps = self.n_topics, _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
         how: dict[str, Any] = {"fast": fast, "n_sweeps": n_sweeps, "n_threads": count_threads(self.n_jobs)}
-        state, step, table, expect = chain(tokens, alpha, float(self.topic_word_prior), self.seed_, **how)
-        sample = expect if fast else table
-        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, n_sweeps, expected=fast)
+        state, step, table = chain(tokens, alpha, float(self.topic_word_prior), self.seed_, **how)
+        kind = np.int32 if _MOST * n_tokens < 2**31 else np.int64
+        sums, n_samples = np.zeros((tokens.n_words, n_topics), kind), 0
         for done in range(1, n_sweeps + 1):
             state = step(state)
-            if mean_counts.is_sampled(done, n_sweeps, near=fast, n_topics=n_topics):
-                means = mean_counts.step(means, sample(state))
+            if is_sampled(done, n_sweeps, fast=fast):
+                sums += table(state)[:, :n_topics]
+                n_samples += 1
             tell(self.callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
         # The largest things here are gone before the mean is written out.
-        del tokens, state, step, table, expect, sample
-        self.mean_counts_ = mean_counts.mean(means, n_topics)
+        del tokens, state, step, table
+        self.mean_counts_ = np.divide(sums.T, n_samples, order="C")
         self.n_sweeps_ = n_sweeps
         return self
 
