@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.clusters import local_cluster
-from tests.marks import quick
 
 from discreet import Release
 from discreet.cli.app import run as command
@@ -71,35 +69,20 @@ def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_me
     assert not [file for file in files.iterdir() if file.name.startswith(".")]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.integration
-def test_worker_processes_and_a_cluster_give_the_same(run, files):
-    shards = files / "shards"
-    done = run("convert", files / "one.jsonl", shards, "--shard-documents", "200")
+def test_the_command_says_that_no_stop_words_were_left_out(run, files):
+    done = run("convert", files / "one.jsonl", files / "shards", "--shard-documents", "200")
     assert done.exit_code == 0
     assert "No stop words were left out" in done.output
-    expected = fitted(run, shards, files / "threads")
-    assert (
-        fitted(run, shards, files / "workers", "--workers", "2").topic_word.tobytes()
-        == expected.topic_word.tobytes()
-    )
-    with local_cluster(1) as client:
-        address = client.scheduler.address
-        found = fitted(run, shards, files / "cluster", "--workers", address)
-    assert found.topic_word.tobytes() == expected.topic_word.tobytes()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("how", quick([[], ["--workers", "2"]], []))
 @pytest.mark.filterwarnings("ignore")
-def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix, how):
-    if how and suffix != "csv":
-        pytest.skip("one format is enough for a cluster")
+def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix):
     shards, found, expected = files / "shards", files / f"found.{suffix}", files / f"expected.{suffix}"
     assert run("convert", files / "one.jsonl", shards, "--shard-documents", "90").exit_code == 0
     release = fitted(run, shards, files / "release", "--set", "max_words=20")
     assert len(release.vocabulary) == 20  # of 24: words that the release does not know are left out
-    done = run("transform", files / "release", shards, "--out", found, *how)
+    done = run("transform", files / "release", shards, "--out", found)
     assert done.exit_code == 0, done.output
     assert "900 documents" in done.output
     assert run("transform", files / "release", files / "one.jsonl", "--out", expected).exit_code == 0
@@ -179,38 +162,13 @@ def test_counts_are_read_with_the_files_beside_them(run, files):
             ["convert", "one.jsonl", "s", "--shard-documents", "9", "--read", "sheet=a"],
             "--read sheet=: cannot be",
         ),
-        (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
         (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
-        (["fit", "shards", "--out", "r", "--tls", "."], "name its scheduler: --workers tls://host:port"),
-        (["fit", "shards", "--out", "r", "--workers", "cluster"], "must be a number or tls://host:port"),
-        (["fit", "shards", "--out", "r", "--workers", "tcp://10.0.0.7:8786"], "needs TLS"),
-        (
-            ["fit", "shards", "--out", "r", "--workers", "tls://127.0.0.1:1", "--tls", "."],
-            "ca.pem does not exist",
-        ),
     ],
 )
 def test_what_cannot_work_is_refused(run, files, monkeypatch, arguments, message):
-    pytest.importorskip("distributed", reason="needs the extra scale")
     monkeypatch.chdir(files)
     assert run("convert", "one.jsonl", "shards", "--shard-documents", "500").exit_code == 0
     done = run(*arguments)
     assert done.exit_code == 2, done.output
     assert message in done.output
-    assert not (files / "r").exists()
-
-
-def test_workers_that_do_not_start_are_one_line(run, files, monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="needs the extra scale")
-    monkeypatch.chdir(files)
-    assert run("convert", "one.jsonl", "shards", "--shard-documents", "500").exit_code == 0
-
-    def killed(**how):
-        raise RuntimeError("Nanny failed to start.")
-
-    monkeypatch.setattr(distributed, "LocalCluster", killed)
-    done = run("fit", "shards", "--epsilon", "4", "--topics", "2", "--out", "r", "--workers", "2")
-    assert done.exit_code == 2, done.output
-    assert "the worker processes did not start (RuntimeError)" in " ".join(done.output.split())
-    assert "Traceback" not in done.output
     assert not (files / "r").exists()

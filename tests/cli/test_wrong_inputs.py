@@ -44,7 +44,6 @@ MISTAKES = [
     (f"{FIT} --out full", "new or empty folder"),
     (f"{FIT} --out nowhere/m", "make it first"),
     (f"{FIT} --report model", "is a folder"),
-    (f"{FIT} --workers 2", "shards"),
     ("fit notes.csv", "--out"),
     (f"{PREVALENCE} --by ward", "--groups FILE"),
     (f"{PREVALENCE} --groups wards.txt", "--by FIELD"),

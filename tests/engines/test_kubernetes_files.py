@@ -4,9 +4,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import typer.main
+from tests.clusters import local_cluster
 
-from discreet.cli.app import app
+from discreet import Corpus, Release
+from discreet.corpus import write_shards
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 TLS = {"ca.pem", "cert.pem", "key.pem"}
@@ -41,10 +42,9 @@ def options_of(command):
 
 def commands():
     pytest.importorskip("distributed", reason="needs the extra scale")
-    found = {("discreet", "fit"): typer.main.get_command(app).commands["fit"]}
-    for what in ("scheduler", "worker"):
-        found["dask", what] = import_module(f"distributed.cli.dask_{what}").main
-    return found
+    return {
+        ("dask", what): import_module(f"distributed.cli.dask_{what}").main for what in ("scheduler", "worker")
+    }
 
 
 def test_every_file_is_yaml_of_known_kinds():
@@ -55,13 +55,34 @@ def test_every_file_is_yaml_of_known_kinds():
 
 def test_commands_know_their_options():
     known = commands()
-    for _, _, one in containers():
+    found = [one for _, _, one in containers() if one["command"] != ["python", "-c"]]
+    assert len(found) == 2
+    for one in found:
         options = options_of(known[tuple(one["command"])])
         for argument in one["args"]:
             if argument.startswith("--"):
                 assert argument.split("=")[0] in options, argument
     with pytest.raises(AssertionError):
-        assert "--tls-folder" in options_of(known["discreet", "fit"])
+        assert "--tls-folder" in options_of(known["dask", "worker"])
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore")
+def test_the_fit_runs(tmp_path):
+    (job,) = of_kind("Job").values()
+    (program,) = job["spec"]["template"]["spec"]["containers"][0]["args"]
+    corpus = Corpus([[3, 0], [0, 3]] * 200, ["bed", "law"], words_are_public=True)
+    for folder in ("corpus", "ledger"):
+        (tmp_path / folder).mkdir()
+    write_shards(corpus, tmp_path / "corpus" / "shards")
+    program = program.replace("/corpus", f"{tmp_path}/corpus").replace("/ledger/", f"{tmp_path}/ledger/")
+    program = program.replace("n_topics=50", "n_topics=2, allow_unlearnable=True")
+    with local_cluster(1) as client:
+        address = client.scheduler.address
+        program = program.replace("tls://discreet-scheduler:8786", address)
+        program = program.replace(", security=Security(**files, require_encryption=True)", "")
+        exec(program, {})
+    assert Release.load(tmp_path / "ledger" / "release").vocabulary == ("bed", "law")
 
 
 def test_scheduler_service_and_addresses_fit_together():
@@ -76,7 +97,7 @@ def test_scheduler_service_and_addresses_fit_together():
         in of_kind("Deployment")["discreet-workers"]["spec"]["template"]["spec"]["containers"][0]["args"]
     )
     (job,) = of_kind("Job").values()
-    assert f"--workers={address}" in job["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert f'Client("{address}", security=' in job["spec"]["template"]["spec"]["containers"][0]["args"][0]
     for deployment in of_kind("Deployment").values():
         labels = deployment["spec"]["template"]["metadata"]["labels"]
         assert deployment["spec"]["selector"]["matchLabels"].items() <= labels.items()
@@ -103,7 +124,7 @@ def test_everything_goes_over_tls_in_one_image_without_rights():
         images.add(one["image"])
         assert "tls://" in " ".join(one["args"])
         files = {argument.split("/")[-1] for argument in one["args"] if argument.startswith("--tls-")}
-        assert files == TLS or "--tls=/tls" in one["args"]
+        assert files == TLS or "require_encryption=True" in one["args"][0]
         (secret,) = [volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume]
         assert secret == "discreet-tls"
         assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}

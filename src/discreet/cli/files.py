@@ -1,32 +1,22 @@
-"""What commands read and write: documents, folders of shards, ledgers in files, and small releases with their cards.
-
-And what goes through the shards: threads, worker processes of its own, or a Dask cluster.
-"""
+"""What commands read and write: documents, folders of shards, ledgers in files, and small releases with their cards."""
 
 import secrets
 import tempfile
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import discreet
 from discreet._base.files import write_whole
-from discreet._base.progress import Callback
 from discreet.cli.options import called, check_output_file, refuse_given
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS
-from discreet.errors import EngineError, ParameterError, PrivacyError, ReleaseError
+from discreet.errors import PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.corpus import ShardedCorpus
-    from discreet.engines import Engine
     from discreet.release.numbers import NumbersRelease
-
-_HERE = ("127.0.0.1", "::1", "localhost")
 
 
 def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, list[Path]]":
@@ -84,102 +74,6 @@ def declare_public(corpus: "discreet.Corpus", command: str, *, listed: bool) -> 
         return corpus
     declared = corpus.word_origin.public_by(f"--vocabulary-is-public of discreet {command}")
     return corpus.with_word_origin(declared)
-
-
-@contextmanager
-def engine_for(
-    workers: str | None,
-    tls: Path | None,
-    *,
-    sharded: bool,
-    threads: int | None = None,
-    callback: Callback | None = None,
-) -> Generator["Engine | None"]:
-    """Give who goes through the shards, by default threads of this process, and close what was opened for it.
-
-    ``callback`` is told how far a pass is. None where there are no shards.
-
-    Raises
-    ------
-    ParameterError
-        Where options do not go together, or the cluster is elsewhere and could be listened to: the sums that travel
-        are exact, so they are as private as the text until they are noised.
-    EngineError
-        Where Dask is not installed, or the scheduler does not answer.
-    """
-    from discreet.engines import DaskEngine, ProcessEngine
-
-    number = int(workers) if workers is not None and workers.isascii() and workers.isdigit() else None
-    if tls is not None and (workers is None or number is not None):
-        raise ParameterError("--tls is for a cluster; name its scheduler: --workers tls://host:port.")
-    if workers is None:
-        yield ProcessEngine(threads, callback=callback) if sharded else None
-        return
-    if number == 0:
-        raise ParameterError("--workers must be at least 1, or the address of a scheduler.")
-    if not sharded:
-        raise ParameterError(
-            "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "
-            "that folder."
-        )
-    if find_spec("distributed") is None:
-        raise EngineError("--workers need Dask: pip install 'discreet[scale]'.")
-    distributed: Any = import_module("distributed")
-    with ExitStack() as opened:
-        if number is None:
-            client = opened.enter_context(_connect(distributed, workers, tls))
-        else:
-            how: dict[str, Any] = {
-                "host": "127.0.0.1",
-                "dashboard_address": "127.0.0.1:0",
-                "silence_logs": 50,
-            }
-            client = _start(
-                distributed, opened, n_workers=number, threads_per_worker=1, memory_limit=0, **how
-            )
-        engine = DaskEngine(client)
-        engine.callback = callback
-        yield engine
-
-
-def _start(distributed: Any, opened: ExitStack, **how: Any) -> Any:
-    """Start worker processes, which end with ``opened``, and return a client."""
-    try:
-        cluster = opened.enter_context(distributed.LocalCluster(**how))
-        return opened.enter_context(distributed.Client(cluster))
-    except Exception as error:  # a worker that was killed, no memory, no process or port to be had
-        fault = type(error).__name__
-    raise EngineError(
-        f"the worker processes did not start ({fault}); run it again, with fewer --workers where memory is short, or "
-        "without."
-    )
-
-
-def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
-    address = urlsplit(scheduler)
-    if address.scheme not in ("tls", "tcp") or not address.hostname or not address.port:
-        raise ParameterError(f"--workers must be a number or tls://host:port, but is {scheduler!r}.")
-    if address.scheme == "tcp" and address.hostname not in _HERE:
-        raise ParameterError(
-            "--workers: exact sums of the private text travel to it, so a cluster on other machines needs TLS: "
-            "tls://host:port and --tls with its certificates."
-        )
-    security = None
-    if tls is not None:
-        ca, certificate, key = (str(tls / f"{name}.pem") for name in ("ca", "cert", "key"))
-        absent = [file for file in (ca, certificate, key) if not Path(file).is_file()]
-        if absent:
-            raise ParameterError(f"--tls: {absent[0]} does not exist; the folder must hold ca, cert and key.")
-        security = distributed.Security(
-            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
-        )
-    try:
-        return distributed.Client(scheduler, security=security, timeout=10)
-    except Exception as error:
-        fault = type(error).__name__
-    raise EngineError(
-        f"the scheduler at {scheduler} does not answer ({fault}); is it running, and does it use TLS?"
-    )
 
 
 # Ledgers in files, and small releases

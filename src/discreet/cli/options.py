@@ -7,7 +7,7 @@ help::
 
     MODEL: Folder of a saved release.
     --words -n: Words to show for each topic.
-    [The run] --seed --workers
+    [The run] --words --seed
 
 What several commands take is described once, in ``SHARED``. What goes together is a class, a :class:`Group`. A
 parameter called like a word of Python ends in ``_``: ``from_`` is ``--from``.
@@ -85,9 +85,6 @@ CORPUS: File or folder that holds the documents; - for standard input.
 --private-groups: The names of groups are not public: choose them privately, too.
 --set NAME=VALUE: Any other parameter, by its name in Python; repeat it for others.
 --seed: Make the run reproducible. The result is then labelled: not for release.
---workers: For a folder of shards: how many worker processes of this machine (extra: scale), or the address of a Dask
-    scheduler, tls://host:port.
---tls: Folder with ca.pem, cert.pem and key.pem for a scheduler.
 --about NAME=VALUE: What card and report say: {", ".join(_DETAILS)}; repeat it for others.
 --out: New folder for the release.
 --report: Also write the HTML report here.

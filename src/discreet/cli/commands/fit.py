@@ -58,8 +58,6 @@ def _fit(
     unit_name: str | None = None,
     set_: list[str] | None = None,
     seed: int | None = None,
-    workers: str | None = None,
-    tls: Path | None = None,
     about: list[str] | None = None,
     yes: bool = False,
 ) -> None:
@@ -70,7 +68,7 @@ def _fit(
     --yes -y: Do not ask on a terminal before it spends.
 
     [The file and its words] --sheet --skip-empty --read --vocabulary --vocabulary-is-public --stop-words --word-vectors
-    [The run] --set --seed --workers --tls
+    [The run] --set --seed
     [Ledger and card] --budget --unit-name --about
     """
     from discreet.central._fit_topics import estimators
@@ -80,6 +78,7 @@ def _fit(
     from discreet.cli.display import console, console_of_results, hand_over, progress
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vectors
+    from discreet.engines import ProcessEngine
     from discreet.privacy.units import check_unit_name
     from discreet.release.private_estimator import ledger_of_choices
 
@@ -175,11 +174,8 @@ def _fit(
         say.print(
             "Compiling for this machine, once; that takes up to a minute. `discreet warmup` does it beforehand."
         )
-    with (
-        progress(quiet=quiet) as callback,
-        files.engine_for(workers, tls, sharded=sharded, threads=given["n_jobs"], callback=callback) as engine,
-        warnings.catch_warnings(),
-    ):
+    with progress(quiet=quiet) as callback, warnings.catch_warnings():
+        engine = ProcessEngine(given["n_jobs"], callback=callback) if sharded else None
         warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
         release = discreet.fit_topics(
             documents, ledger=book, engine=engine, callback=callback, unit_name=unit_name, **given

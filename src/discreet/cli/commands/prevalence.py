@@ -30,8 +30,6 @@ def prevalence(
     set_: list[str] | None = None,
     about: list[str] | None = None,
     seed: int | None = None,
-    workers: str | None = None,
-    tls: Path | None = None,
     quiet: bool = False,
 ) -> None:
     """Release the share of each topic of MODEL in private documents: in all, in each group of them, or in each month.
@@ -54,6 +52,7 @@ def prevalence(
         units_with_words,
     )
     from discreet.cli.display import console, print_guarantee, progress
+    from discreet.engines import ProcessEngine
 
     files.check_release_file(out)
     others = named_values(set_, _OTHERS, "--set")
@@ -77,10 +76,7 @@ def prevalence(
     source = "the shards' persons" if person is None else f"field {person!r}"
     named = called if book is None else book.unit_name
     say.print(_promise(release, source if owned else None, named))
-    with (
-        progress(quiet=quiet) as callback,
-        files.engine_for(workers, tls, sharded=known == "shards", threads=-1, callback=callback) as engine,
-    ):
+    with progress(quiet=quiet) as callback:
         if documents is None:
             documents = discreet.read_corpus(
                 corpus,
@@ -93,6 +89,7 @@ def prevalence(
             files.say_skipped(documents, say)
         if book is None:
             book = files.ledger_for(None, documents, epsilon, delta, unit, called)
+        engine = ProcessEngine(-1, callback=callback) if known == "shards" else None
         shares.set_params(callback=callback, engine=engine, ledger=book)
         if by is None:
             labels = labels_of_all(documents)

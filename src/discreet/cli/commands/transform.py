@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 import discreet
 from discreet._base.files import write_file
-from discreet.cli.files import engine_for
 from discreet.cli.options import OfRelease, check_output_file
 from discreet.errors import ParameterError, ReleaseError
 
@@ -24,14 +23,12 @@ def transform(
     out: Path,
     how: OfRelease,
     id_: str | None = None,
-    workers: str | None = None,
-    tls: Path | None = None,
     quiet: bool = False,
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
     Documents are numbered from 0 as they stand in CORPUS, so that rows which --skip-empty leaves out leave a gap.
-    Of a folder of shards, each thread or worker holds one at a time; rows are in the order of the shards, which
+    Of a folder of shards, each thread holds one at a time; rows are in the order of the shards, which
     need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
     describes the new documents one by one and is as private as they are. Topics count from 1, as `discreet topics`
     lists them.
@@ -50,17 +47,16 @@ def transform(
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": id_}
     say = console(quiet=quiet)
-    with engine_for(workers, tls, sharded=known == "shards", threads=-1) as engine:
-        if known == "shards":
-            shards, _ = open_shards(corpus, known, **options)
-            written = write_shares(release.transform_shards(shards, n_jobs=-1, engine=engine), out)
-        else:
-            documents = discreet.read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
-            shares = release.transform(documents.counts, n_jobs=-1)
-            named = None if id_ is None or documents.labels is None else documents.labels.tolist()
-            identifiers = None if named is None else (str(id_), named)
-            written = write_shares([shares], out, identifiers, documents.rows)
-            say_skipped(documents, say)
+    if known == "shards":
+        shards, _ = open_shards(corpus, known, **options)
+        written = write_shares(release.transform_shards(shards, n_jobs=-1), out)
+    else:
+        documents = discreet.read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
+        shares = release.transform(documents.counts, n_jobs=-1)
+        named = None if id_ is None or documents.labels is None else documents.labels.tolist()
+        identifiers = None if named is None else (str(id_), named)
+        written = write_shares([shares], out, identifiers, documents.rows)
+        say_skipped(documents, say)
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics")
     if known == "shards":
         say.print(
