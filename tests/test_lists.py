@@ -42,13 +42,11 @@ def test_what_is_no_list_is_refused_without_a_word_of_it(tmp_path, content, said
 
 
 def test_the_first_entry_is_no_other_for_the_mark_before_it(tmp_path):
-    """A group that nobody is in, a stop word that stays, a phrase that is not found, a token that admits nobody."""
+    """A group that nobody is in, a stop word that stays, a token that admits nobody."""
     path = tmp_path / "list.txt"
     path.write_bytes(MARKED + b"north\r\nsouth\r\n")
     assert by.InGroups(path).shares_of(None, epsilon=1.0).groups == ["north", "south"]
     assert Tokenizer(stop_words=path)("north south west") == ["west"]
     assert load_vocabulary(path) == ("north", "south")
-    path.write_bytes(MARKED + b"north ward\r\n")
-    assert Tokenizer(phrases=path)("north ward west") == ["north_ward", "west"]
     path.write_bytes(MARKED + b"a-secret-of-sixteen\r\n")
     assert Secrets(path).admits("a-secret-of-sixteen") is not None

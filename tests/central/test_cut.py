@@ -11,9 +11,9 @@ from discreet.cli.app import run
 from discreet.corpus import Tokenizer, read_corpus, read_into_shards, tokenizer_like, write_shards
 from discreet.errors import ParameterError
 
-WORDS = ["kidney", "dialysis", "kidney_dialysis", "ward bed", "ward", "bed", "fever", "cough"]
-TEXTS = ["kidney dialysis ward bed", "fever cough fever kidney", "ward bed fever dialysis"] * 200
-HOW = {"ngram_range": (1, 2), "phrases": ["kidney dialysis"]}
+WORDS = ["kidney", "dialysis", "kidney dialysis", "ward bed", "ward", "bed", "nurse", "cough"]
+TEXTS = ["kidney dialysis ward bed", "fever cough nurse fever kidney", "ward bed fever dialysis"] * 200
+HOW = {"ngram_range": (1, 2), "stop_words": [["fever"]]}
 CUT = Tokenizer(**HOW)
 
 
@@ -34,9 +34,9 @@ def transformed_counts():
 def says_how(release):
     expected = CUT.settings()
     assert {name: release.configuration.get(name) for name in expected} == expected
-    with pytest.raises(ParameterError, match="phrases"):
+    with pytest.raises(ParameterError, match="stop_words"):
         tokenizer_like(release.configuration)
-    alike = tokenizer_like(release.configuration, phrases=HOW["phrases"])
+    alike = tokenizer_like(release.configuration, stop_words=HOW["stop_words"])
     assert alike("kidney dialysis ward") == CUT("kidney dialysis ward")
 
 
@@ -105,11 +105,11 @@ def test_counts_that_know_nothing_say_nothing():
 
 
 def test_the_command_that_chooses_tells_transform(tmp_path, capsys):
-    notes, words, phrases = (tmp_path / name for name in ("notes.jsonl", "words.txt", "phrases.txt"))
+    notes, words, stopped = (tmp_path / name for name in ("notes.jsonl", "words.txt", "stopped.txt"))
     notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
     words.write_text("\n".join(WORDS) + "\n")
-    phrases.write_text("kidney dialysis\n")
-    cut, model = ["--read", "ngram_range=1,2", "--read", f"phrases={phrases}"], tmp_path / "model"
+    stopped.write_text("fever\n")
+    cut, model = ["--read", "ngram_range=1,2", "--read", f"stop_words={stopped}"], tmp_path / "model"
     public = [
         "--vocabulary",
         str(words),
@@ -133,6 +133,6 @@ def test_the_command_that_chooses_tells_transform(tmp_path, capsys):
     assert run([*chosen, *cut, *public]) == 0
     shares = ["transform", str(model), str(notes), "--out", str(tmp_path / "shares.csv"), "--quiet"]
     assert run(shares) == 2
-    assert "phrases" in capsys.readouterr().err
-    assert run([*shares, "--read", f"phrases={phrases}"]) == 0
+    assert "stop_words" in capsys.readouterr().err
+    assert run([*shares, "--read", f"stop_words={stopped}"]) == 0
     assert read_corpus(notes, vocabulary=WORDS, tokenizer=CUT).n_words == len(WORDS)

@@ -294,7 +294,6 @@ def test_counts_are_not_cut(folder, capsys):
     "options",
     [
         ("--read", "ngram_range=1,2"),
-        ("--read", "phrases=phrases.txt"),
         ("--read", r"token_pattern=(?=(\b\w+ \w+\b))"),
     ],
 )

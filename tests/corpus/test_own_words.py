@@ -1,4 +1,4 @@
-"""Words as somebody else finds them, runs of words, and public phrases; and the same again for new texts."""
+"""Words as somebody else finds them, and runs of words; and the same again for new texts."""
 
 import itertools
 import json
@@ -17,7 +17,6 @@ from discreet.corpus import tokenizer as module
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
 from discreet.errors import CorpusError, ParameterError
 
-PHRASES = ["heart attack", "shortness of breath", "of the heart", "heart attack ward"]
 WORDS = ["heart", "attack", "shortness", "of", "breath", "the", "ward", "x", "Heart", "_"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
 
@@ -33,20 +32,16 @@ def broken(text):
 
 @given(text=TEXTS, ngrams=st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3)]))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_phrases_and_runs_agree_with_the_naive_twin(text, ngrams):
-    tokenizer = Tokenizer(stop_words=["the", "of"], ngram_range=ngrams, phrases=PHRASES)
-    expected = naive.tokens(
-        text, DEFAULT_TOKEN_PATTERN, stop_words=["the", "of"], ngram_range=ngrams, phrases=PHRASES
-    )
+def test_runs_agree_with_the_naive_twin(text, ngrams):
+    tokenizer = Tokenizer(stop_words=["the", "of"], ngram_range=ngrams)
+    expected = naive.tokens(text, DEFAULT_TOKEN_PATTERN, stop_words=["the", "of"], ngram_range=ngrams)
     assert sorted(tokenizer(text)) == sorted(expected)
     counted = Corpus.from_texts([text, "ward ward"], tokenizer=tokenizer)
     first = naive.as_documents(counted)[0]
     assert first == {word: expected.count(word) for word in set(expected)}
-    # Lists of words are joined in the same way.
+    # Lists of words become runs in the same way.
     words = naive.tokens(text, DEFAULT_TOKEN_PATTERN)
-    assert sorted(
-        tokenizer.runs([w for w in tokenizer._phrases.join(words) if w not in ("the", "of")])
-    ) == sorted(expected)
+    assert sorted(tokenizer.runs([w for w in words if w not in ("the", "of")])) == sorted(expected)
 
 
 @given(
@@ -55,7 +50,7 @@ def test_phrases_and_runs_agree_with_the_naive_twin(text, ngrams):
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_a_document_more_changes_no_other_row(texts, one, ngrams):
     """What the promise stands on: each row is a function of its own text."""
-    tokenizer = Tokenizer(ngram_range=ngrams, phrases=PHRASES)
+    tokenizer = Tokenizer(ngram_range=ngrams)
     texts = [*texts, "ward ward ward"]
     alone = naive.as_documents(Corpus.from_texts(texts, tokenizer=tokenizer))
     for place in (0, len(texts) // 2, len(texts)):
@@ -136,7 +131,6 @@ def test_a_callable_wherever_texts_are_read(tmp_path):
     # Short words count, too: what a word is, is the callable's to say.
     short = Corpus.from_texts(["I saw a b"], tokenizer=str.split)
     assert short.vocabulary == ("a", "b", "i", "saw")
-    assert Tokenizer(tokenizer=str.split, phrases=["vitamin c"])("vitamin c a") == ["vitamin_c", "a"]
     assert Tokenizer(tokenizer=lambda text: iter([" ", "aa", "\n", ""]))("x") == ["aa"]
 
 
@@ -171,15 +165,11 @@ def test_no_text_in_the_errors_of_a_callable(own, message):
     [
         ({"tokenizer": 3}, "a callable on one text"),
         ({"tokenizer": lemmas, "token_pattern": r"\w+"}, "not both"),
-        ({"phrases": ["heart"]}, "at least two words each, as texts are cut; 1 of 1"),
-        ({"phrases": ["heart attack", "vitamin c"]}, "1 of 2 have fewer"),
-        ({"phrases": []}, "the list holds no words"),
-        ({"phrases": 3}, "must be a file, or a list of phrases"),
         ({"ngram_range": (1, 1000)}, "longest <= 20"),
     ],
 )
 def test_refuses_what_cannot_be(options, message):
-    with pytest.raises(CorpusError if options == {"phrases": []} else ParameterError) as error:
+    with pytest.raises(ParameterError) as error:
         Tokenizer(**options)
     assert message in str(error.value)
 
@@ -189,8 +179,8 @@ def test_a_tokenizer_says_all_of_it():
         fit_topics(["aa"], epsilon=1.0, tokenizer=Tokenizer(), ngram_range=(1, 2))
     with pytest.raises(ParameterError, match="a Tokenizer says all of it"):
         PrivateCountVectorizer(epsilon=1.0, tokenizer=Tokenizer(), stop_words="english").fit(["aa"])
-    with pytest.raises(ParameterError, match="phrases has no effect on a Corpus"):
-        fit_topics(Corpus.from_texts(["aa bb"]), epsilon=1.0, phrases=["aa bb"])
+    with pytest.raises(ParameterError, match="ngram_range has no effect on a Corpus"):
+        fit_topics(Corpus.from_texts(["aa bb"]), epsilon=1.0, ngram_range=(1, 2))
 
 
 RNG = np.random.default_rng(1)
@@ -200,27 +190,23 @@ FIT = {"epsilon": 9.0, "n_topics": 2, "random_state": 0, "allow_unlearnable": Tr
 
 
 def test_a_release_says_how_its_texts_were_cut_and_new_ones_are_cut_alike():
-    release = fit_topics(NOTES, ngram_range=(1, 2), phrases=["heart attack"], **FIT)
+    release = fit_topics(NOTES, ngram_range=(1, 2), **FIT)
     told = release.configuration
-    assert (told["ngram_range"], told["phrases"], told["stop_words"]) == ("1,2", 1, "english (318)")
-    assert {"heart_attack", "heart_attack ward", "law suit"} <= set(release.vocabulary)
-    assert "phrases" in release.card()
-    counted = Corpus.from_texts(NOTES, tokenizer=tokenizer_like(told, phrases=["Heart Attack"]))
-    original = Corpus.from_texts(
-        NOTES, tokenizer=Tokenizer(ngram_range=(1, 2), phrases=["heart attack"], stop_words="english")
-    )
+    assert (told["ngram_range"], told["stop_words"]) == ("1,2", "english (318)")
+    assert {"heart attack", "law suit"} <= set(release.vocabulary)
+    assert "1,2" in release.card()
+    counted = Corpus.from_texts(NOTES, tokenizer=tokenizer_like(told))
+    original = Corpus.from_texts(NOTES, tokenizer=Tokenizer(ngram_range=(1, 2), stop_words="english"))
     assert counted.vocabulary == original.vocabulary
     assert (counted.counts != original.counts).nnz == 0
     # A corpus that was counted that way says the same of itself, whatever is taken from it.
     again = fit_topics(original.take(np.arange(700)).without_persons(), **FIT)
     assert {name: again.configuration[name] for name in original.cut} == dict(original.cut)
     assert original.restrict(["ward"]).cut == original.cut
-    with pytest.raises(ParameterError, match="phrases must be the 1 phrases"):
-        tokenizer_like(told)
-    with pytest.raises(ParameterError, match="phrases must be the 1 phrases"):
-        tokenizer_like(told, phrases=["law suit"])
+    with pytest.raises(ParameterError, match="were cut with 3 phrases"):  # a release of before
+        tokenizer_like({"phrases": 3, "phrases_digest": "0" * 16})
     with pytest.raises(ParameterError, match="stop_words must be those of this release"):
-        tokenizer_like(told, phrases=["heart attack"], stop_words=["ward"])
+        tokenizer_like(told, stop_words=["ward"])
 
 
 def test_a_callable_is_named_and_asked_for_again():
@@ -244,32 +230,32 @@ def test_a_callable_is_named_and_asked_for_again():
 def notes(tmp_path):
     file = tmp_path / "notes.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in NOTES))
-    (tmp_path / "phrases.txt").write_text("heart attack\n")
+    (tmp_path / "stopped.txt").write_text("nurse\n")
     return file
 
 
-def test_the_command_counts_phrases_and_runs_and_transforms_alike(notes, tmp_path, capsys):
-    phrases = ["--read", f"phrases={tmp_path / 'phrases.txt'}"]
+def test_the_command_counts_runs_and_transforms_alike(notes, tmp_path, capsys):
+    stopped = ["--read", f"stop_words={tmp_path / 'stopped.txt'}"]
     common = ["--epsilon", "9", "--topics", "2", "--seed", "0", "--set", "allow_unlearnable=true", "--quiet"]
     model = str(tmp_path / "model")
-    assert run(["fit", str(notes), "--out", model, "--read", "ngram_range=1,2", *phrases, *common]) == 0
+    assert run(["fit", str(notes), "--out", model, "--read", "ngram_range=1,2", *stopped, *common]) == 0
     release = Release.load(model)
-    expected = fit_topics(NOTES, ngram_range=(1, 2), phrases=["heart attack"], **FIT)
+    expected = fit_topics(NOTES, ngram_range=(1, 2), stop_words=[["nurse"]], **FIT)
     assert release.vocabulary == expected.vocabulary
-    assert release.configuration["phrases_digest"] == expected.configuration["phrases_digest"]
+    assert release.configuration["stop_words_digest"] == expected.configuration["stop_words_digest"]
     shares = tmp_path / "shares.jsonl"
     assert run(["transform", model, str(notes), "--out", str(shares), "--quiet"]) == 2
-    assert "--read phrases= must be the 1 phrases that count as one word" in capsys.readouterr().err
-    assert run(["transform", model, str(notes), "--out", str(shares), *phrases, "--quiet"]) == 0
+    assert "--read stop_words= must be those of this release" in capsys.readouterr().err
+    assert run(["transform", model, str(notes), "--out", str(shares), *stopped, "--quiet"]) == 0
     found = [json.loads(line)["topic_1"] for line in shares.read_text().splitlines()]
     counts = Corpus.from_texts(
         NOTES,
-        tokenizer=tokenizer_like(release.configuration, phrases=["heart attack"]),
+        tokenizer=tokenizer_like(release.configuration, stop_words=["nurse"]),
         vocabulary=release.vocabulary,
     )
     assert np.allclose(found, release.transform(counts)[:, 0], atol=1e-6)
-    assert run(["evaluate", model, str(notes), *phrases, "--quiet", "--json"]) == 0
+    assert run(["evaluate", model, str(notes), *stopped, "--quiet", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["corpus"]["tokens_dropped"] < 1000
-    assert run(["read", model, str(notes), "--topic", "1", "-n", "1", *phrases]) == 0
+    assert run(["read", model, str(notes), "--topic", "1", "-n", "1", *stopped]) == 0
     assert run(["fit", str(notes), "--out", f"{model}2", "--read", "ngram_range=2", *common]) == 2
     assert "--read ngram_range= must be (shortest, longest)" in capsys.readouterr().err

@@ -12,7 +12,6 @@ CALLS = {
     "folder": lambda path: read_corpus(path, "txt"),
     "vocabulary": lambda path: Corpus.from_texts(["a bed"], vocabulary=path),
     "vocabulary of a fit": lambda path: fit_topics(["a bed"] * 9, epsilon=1.0, vocabulary=path),
-    "phrases": lambda path: Tokenizer(phrases=path),
     "stop words": lambda path: Tokenizer(stop_words=path.replace(",", " ")),
     "release": Release.load,
 }
@@ -30,7 +29,7 @@ def test_a_note_is_not_printed_back(call, note):
 @pytest.mark.parametrize("path", ["no/such/notes.jsonl", "my notes.jsonl", "notes"])
 def test_a_path_is(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
-    for call in ("corpus of a format", "folder", "phrases", "release"):
+    for call in ("corpus of a format", "folder", "vocabulary", "release"):
         with pytest.raises(DiscreetError) as found:
             CALLS[call](path)
         assert path in str(found.value)

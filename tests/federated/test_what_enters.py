@@ -23,7 +23,6 @@ from discreet.privacy.mechanism import BITS
 
 SINGLE = ["aa", "bb", "cc"]
 RUNS = [*SINGLE, *(f"{one} {other}" for one in SINGLE for other in SINGLE)]
-PHRASES = ["aa bb"]
 TEXTS = [" ".join(words) for n in range(1, 4) for words in itertools.product(SINGLE, repeat=n)]
 
 
@@ -59,7 +58,6 @@ def test_one_word_is_one_column_and_loses_what_is_told():
     ("vocabulary", "cut", "at_least"),
     [
         (RUNS, Tokenizer(ngram_range=(1, 2)), 2.9),  # a word and two runs, each way
-        ([*SINGLE, "aa_bb"], Tokenizer(phrases=PHRASES), 1.4),
         ([*SINGLE, "a", "b", "c"], Tokenizer(r"(?=(\w+))"), 1.9),  # a word and its end
     ],
 )

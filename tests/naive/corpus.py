@@ -9,8 +9,8 @@ DEFAULT = r"(?u)\b\w\w+\b"
 JOINERS = "\u200c\u200d"
 
 
-def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), phrases=()):
-    """Tokens of one text by a plain regular expression, phrases joined, then n-grams of what is left."""
+def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1)):
+    """Tokens of one text by a plain regular expression, then n-grams of what is left."""
     compiled = re.compile(pattern)
     words = []
     text = "".join(letter.lower() for letter in text) if lowercase else text
@@ -25,7 +25,7 @@ def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), 
                 words.append(word)
     if lowercase:
         words = [re.sub("(?<=.)σ$", "ς", word, flags=re.DOTALL) for word in words]
-    words = [word for word in with_phrases(words, phrases) if word not in stop_words]
+    words = [word for word in words if word not in stop_words]
     shortest, longest = ngram_range
     found = []
     for n in range(shortest, longest + 1):
@@ -52,18 +52,6 @@ def marked_words(text):
         else:
             words, word, joiner = [*words, word], "", ""
     return [word for word in words if len(word) > 1]
-
-
-def with_phrases(words, phrases):
-    """Join the words of the longest phrase at each place, from left to right."""
-    listed = sorted((phrase.split() for phrase in phrases), key=len)
-    joined, at = [], 0
-    while at < len(words):
-        here = [phrase for phrase in listed if words[at : at + len(phrase)] == phrase]
-        size = len(here[-1]) if here else 1
-        joined.append("_".join(words[at : at + size]))
-        at += size
-    return joined
 
 
 def count(texts, pattern, vocabulary=None, **options):

@@ -83,11 +83,10 @@ _CUT_ALREADY: dict[str, Any] = {
     "token_pattern": DEFAULT_TOKEN_PATTERN,
     "tokenizer": None,
     "ngram_range": (1, 1),
-    "phrases": None,
 }
 #: Settings of :func:`fit_topics` that go to what chooses words, to what trains topics, and to neither.
 _OF_WORDS = (
-    "vocabulary", "words_are_public", "max_words", "stop_words", "token_pattern", "tokenizer", "ngram_range", "phrases",
+    "vocabulary", "words_are_public", "max_words", "stop_words", "token_pattern", "tokenizer", "ngram_range",
 )  # fmt: skip
 _OF_TOPICS = (
     "n_topics", "epsilon", "delta", "doc_topic_prior", "n_rounds", "n_units_lower_bound", "allow_large_delta", "n_jobs",
@@ -132,7 +131,6 @@ def fit_topics(
     token_pattern: str = DEFAULT_TOKEN_PATTERN,
     tokenizer: Any = None,
     ngram_range: tuple[int, int] = (1, 1),
-    phrases: Any = None,
     doc_topic_prior: float = 0.1,
     sampling_rate: float = 1.0,
     n_rounds: int | None = None,
@@ -190,7 +188,7 @@ def fit_topics(
         See :class:`~discreet.PrivateCountVectorizer`.
     max_words : int, optional, default 2000
         Most words to choose privately.
-    stop_words, token_pattern, tokenizer, ngram_range, phrases
+    stop_words, token_pattern, tokenizer, ngram_range
         As for :class:`~discreet.corpus.Tokenizer`; ``tokenizer`` may be one, in place of the others, or a
         callable on one text. ``stop_words="auto"`` is English for texts, and nothing for a Corpus; a Corpus loses the
         columns of stop words that are named, and refuses the others.

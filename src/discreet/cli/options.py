@@ -45,7 +45,7 @@ PRIVATE = "PRIVATE | "
 #: What ``--about`` names.
 _DETAILS = ("title", "owner", "contact", "period", "other_spending")
 #: How texts become words, as the tokenizer calls it.
-CUTTING = ("token_pattern", "lowercase", "stop_words", "languages", "ngram_range", "phrases", "keep_links")
+CUTTING = ("token_pattern", "lowercase", "stop_words", "languages", "ngram_range", "keep_links")
 #: What ``--read`` names: of the file, and how texts are cut.
 READ = ("format", "encoding", "delimiter", "sheet", "skip_empty", "persons", "labels", *CUTTING)
 

@@ -59,7 +59,7 @@ class TextCounter:
     Parameters
     ----------
     tokenizer : Tokenizer
-        How a text becomes tokens; of documents that come as tokens, only phrases, stop words and n-grams are its own.
+        How a text becomes tokens; of documents that come as tokens, only stop words and n-grams are its own.
     vocabulary : tuple of str or None
         Public words: others are not counted, and columns are in this order. None: every word met.
     """

@@ -57,7 +57,6 @@ def read_corpus(
     lowercase: bool | None = None,
     stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
-    phrases: WordList | None = None,
     delimiter: str | None = None,
     sheet: str | None = None,
     encoding: str = "utf-8",
@@ -93,7 +92,7 @@ def read_corpus(
     tokenizer : Tokenizer or callable, optional
         How a text becomes words: a Tokenizer says all of it; a callable takes one text and returns its words. Or give
         what else is to be said one by one:
-    token_pattern, lowercase, stop_words, ngram_range, phrases
+    token_pattern, lowercase, stop_words, ngram_range
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
         Character between the columns of CSV. By default a comma, or a tab for ``.tsv``; where the columns asked for
@@ -146,7 +145,6 @@ def read_corpus(
         "lowercase": lowercase,
         "stop_words": stop_words,
         "ngram_range": ngram_range,
-        "phrases": phrases,
     }
     if persons is not None and person is not None:
         raise ParameterError("give person= or persons=, not both.")

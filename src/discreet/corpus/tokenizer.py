@@ -1,9 +1,9 @@
 r"""From one text to its tokens, with no look at any other text.
 
-A token is a match of ``token_pattern`` in the lower-cased text, or what a callable of one's own returns for it; words
-of a public phrase are joined, stop words are left out; with ``ngram_range``, runs of consecutive tokens joined by a
-space count. Whatever looks at frequencies in the corpus (``max_df``, ``min_df``, the most frequent words, phrases
-found by how often words meet) is a statistic of private data and is not done here.
+A token is a match of ``token_pattern`` in the lower-cased text, or what a callable of one's own returns for it; stop
+words are left out; with ``ngram_range``, runs of consecutive tokens joined by a space count. Whatever looks at
+frequencies in the corpus (``max_df``, ``min_df``, the most frequent words, phrases found by how often words meet) is a
+statistic of private data and is not done here.
 
 The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters, but for links and handles,
 which are left out, words with combining marks, which stay whole and composed, and the sigma at the end of a word of
@@ -18,9 +18,6 @@ unit bounds it in columns, whatever they are: with ``ngram_range=(1, 2)`` a text
 of which :class:`~discreet.PrivateCountVectorizer` lets ``max_words_per_unit`` distinct ones count, and training bounds
 the row, however long it is. The sensitivity is the same; each word has a smaller share of it.
 
-Phrases are found from left to right, the longest that begins at a word. They may hold stop words ("shortness of
-breath"), because they are found before those are left out.
-
 A callable (``tokenizer``) keeps to this only if it, too, looks at nothing but the text that it is given: no word list
 made from the corpus, no state that one text leaves for the next. Nobody can check that from outside; it is its
 person's word.
@@ -28,12 +25,11 @@ person's word.
 The same again
 --------------
 A release names the pattern, the languages and the range of n-grams, which is enough to cut new texts alike. It holds no
-callable, no list of phrases and no list of stop words of one's own: of these it has the name or a digest, and
-:func:`tokenizer_like` asks for the same.
+callable and no list of stop words of one's own: of these it has the name or a digest, and :func:`tokenizer_like` asks
+for the same.
 """
 
 import itertools
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -52,7 +48,6 @@ from discreet.corpus.languages import (
     takes_links,
     without_links,
 )
-from discreet.corpus.vocabulary import load_vocabulary
 from discreet.errors import CorpusError, ParameterError
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
@@ -65,7 +60,7 @@ _LONGEST_NAME = 200
 
 
 #: What a call that reads texts may say of how they are cut, besides all of it by a Tokenizer.
-WORD_SETTINGS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "ngram_range", "phrases")
+WORD_SETTINGS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "ngram_range")
 
 
 class Tokenizer:
@@ -90,9 +85,6 @@ class Tokenizer:
         spaCy, ``jieba.lcut``. In place of ``token_pattern``; blank words are left out. **It must look at that one text
         alone**, and return the same for the same text: whatever it learns from others voids the promise, and nothing
         here can check it. A release names it; give the same one for new texts.
-    phrases : path or iterable of str, optional
-        Public phrases, one a line in a file: each counts as one word, "heart attack" as ``heart_attack``, the longest
-        where several begin. They may hold stop words.
     languages : str or iterable of str, optional
         What languages the texts are in, as everybody may know: names or codes of two letters. Never found from the
         texts. Those without blanks between words (Chinese, Japanese, Thai) are refused without a ``tokenizer``.
@@ -121,7 +113,6 @@ class Tokenizer:
         ngram_range: tuple[int, int] = (1, 1),
         *,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
-        phrases: Any = None,
         languages: str | Iterable[str] | None = None,
         keep_links: bool | None = None,
     ) -> None:
@@ -149,7 +140,6 @@ class Tokenizer:
         #: Tokens of ``split`` that do not count: stop words, and an empty group of the pattern.
         self.ignored: frozenset[str] = self.stop_words | {""}
         self._own = None if tokenizer is None else _OwnTokens(tokenizer)
-        self._phrases = None if phrases is None else _Phrases(phrases, self._kept_words)
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of one text, in order."""
@@ -157,7 +147,6 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         more = "" if self._own is None else f", tokenizer={self._own.name}"
-        more += "" if self._phrases is None else f", phrases=<{self._phrases.n_phrases} phrases>"
         return (
             f"Tokenizer(token_pattern={self.token_pattern!r}, lowercase={self.lowercase}, "
             f"stop_words=<{len(self.stop_words)} words>, ngram_range={self.ngram_range}{more})"
@@ -183,8 +172,6 @@ class Tokenizer:
             told["keep_links"] = self.keep_links
         if self.stop_words:
             told["stop_words"] = ", ".join(self.stop_word_lists)
-        if self._phrases is not None:
-            told |= {"phrases": self._phrases.n_phrases, "phrases_digest": self._phrases.digest}
         if self.ngram_range != (1, 1):
             told["ngram_range"] = "{},{}".format(*self.ngram_range)
             told["stop_words_digest"] = self.stop_word_digest()
@@ -210,19 +197,12 @@ class Tokenizer:
 
     def of_words(self, words: Sequence[str]) -> Iterable[str]:
         """Return what is counted of a document that was cut into words before; stop words are still among it or not."""
-        joined = words if self._phrases is None else self._phrases.join(words)
         if self.ngram_range == (1, 1):
-            return joined
-        return self.runs([word for word in joined if word not in self.stop_words])
+            return words
+        return self.runs([word for word in words if word not in self.stop_words])
 
     def split(self, text: str) -> Iterable[str]:
-        """Return the single words of one text, those in ``ignored`` still among them; phrases are joined."""
-        return self._words(text) if self._phrases is None else self._phrases.join(self._kept_words(text))
-
-    def _kept_words(self, text: str) -> list[str]:
-        return [word for word in self._words(text) if word]
-
-    def _words(self, text: str) -> Iterable[str]:
+        """Return the single words of one text, those in ``ignored`` still among them."""
         text = text if self.keep_links else without_links(text)
         if self._own is not None:
             return self._own(lower_words(text) if self.lowercase else text)
@@ -303,55 +283,6 @@ def check_tokens(document: Any, *, blanks: bool = False) -> list[str] | str:
     return [token for token in tokens if token and not token.isspace()] if blanks else tokens
 
 
-class _Phrases:
-    """A list of phrases, cut into words as texts are.
-
-    Parameters
-    ----------
-    given : path or iterable of str
-        Phrases of at least two words, or a file with one a line.
-    cut : callable
-        Returns the words of a text, stop words too.
-
-    Raises
-    ------
-    ParameterError
-        Where a phrase has fewer than two words once it is cut.
-    """
-
-    def __init__(self, given: Any, cut: Callable[[str], Iterable[str]]) -> None:
-        if not isinstance(given, str | os.PathLike | Iterable) or isinstance(given, bytes):
-            raise ParameterError(f"`phrases` must be a file, or a list of phrases, got {shown(given)}.")
-        listed = load_vocabulary(given)
-        self._starting: dict[str, list[tuple[str, ...]]] = {}
-        each = [tuple(cut(phrase)) for phrase in listed]
-        phrases, short = set(each), sum(len(phrase) < 2 for phrase in each)
-        if short:
-            raise ParameterError(
-                f"`phrases` must have at least two words each, as texts are cut; {short} of {len(listed)} "
-                r'have fewer (words of one letter count with token_pattern=r"\w+" only).'
-            )
-        for phrase in sorted(phrases, key=lambda words: (-len(words), words)):
-            self._starting.setdefault(phrase[0], []).append(phrase)
-        self.digest = sha256("\n".join(sorted(map(" ".join, phrases))).encode()).hexdigest()[:16]
-        self.n_phrases = len(phrases)
-
-    def join(self, words: Sequence[str]) -> list[str]:
-        """Return the words of one document, those of each phrase joined by ``_``."""
-        joined: list[str] = []
-        at = 0
-        while at < len(words):
-            for phrase in self._starting.get(words[at], ()):
-                if tuple(words[at : at + len(phrase)]) == phrase:
-                    joined.append("_".join(phrase))
-                    at += len(phrase)
-                    break
-            else:
-                joined.append(words[at])
-                at += 1
-        return joined
-
-
 def choose_tokenizer(tokenizer: Any = None, **options: Any) -> Tokenizer:
     """Return the tokenizer given, or one made of a callable and of what was said beside it.
 
@@ -421,7 +352,6 @@ def tokenizer_like(
     tokenizer: Any = None,
     token_pattern: str | None = None,
     stop_words: Any = None,
-    phrases: Any = None,
 ) -> Tokenizer:
     """Return a tokenizer that cuts texts as those of a release were cut.
 
@@ -429,7 +359,7 @@ def tokenizer_like(
     ----------
     settings : mapping
         ``release.configuration``.
-    tokenizer, stop_words, phrases
+    tokenizer, stop_words
         The same callable and lists again, where a release only names them. Stop words of languages that it names are
         left out as they were; those of one's own matter for n-grams, and where they are among its public words.
     token_pattern : str, optional
@@ -445,6 +375,12 @@ def tokenizer_like(
         Where something is missing that a release cannot hold, or is not the same.
     """
     named, runs = settings.get("tokenizer"), settings.get("ngram_range")
+    if "phrases" in settings:
+        raise ParameterError(
+            f"the texts of this release were cut with {settings['phrases']} phrases, each counted as one word, which "
+            "version 0.1.0 did: join the words of each by _ in the texts, and count these yourself, with the release's "
+            "vocabulary."
+        )
     if named is not None and tokenizer is None and token_pattern is None:
         raise ParameterError(
             f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "
@@ -464,18 +400,11 @@ def tokenizer_like(
         options["ngram_range"] = str(runs).split(",")
     given = {name: value for name, value in options.items() if value is not None}
     lowercase, keep_links = settings.get("lowercase", True), settings.get("keep_links")
-    made = Tokenizer(
-        lowercase=lowercase, keep_links=keep_links, tokenizer=tokenizer, phrases=phrases, **given
-    )
+    made = Tokenizer(lowercase=lowercase, keep_links=keep_links, tokenizer=tokenizer, **given)
     now = made.settings()
     if named is not None and tokenizer is not None and now["tokenizer"] != named:
         raise ParameterError(
             f"`tokenizer` is {now['tokenizer']}, but the texts of this release were cut by {named}."
-        )
-    if now.get("phrases_digest") != settings.get("phrases_digest"):
-        raise ParameterError(
-            f"`phrases` must be the {settings.get('phrases', 0)} phrases that count as one word in this release; give "
-            "the same list, or none where it has none."
         )
     if runs is not None and now["stop_words_digest"] != settings.get("stop_words_digest"):
         raise ParameterError(

@@ -46,7 +46,6 @@ _ABOUT_TEXTS: dict[str, Any] = {
     "token_pattern": DEFAULT_TOKEN_PATTERN,
     "lowercase": True,
     "tokenizer": None,
-    "phrases": None,
 }
 
 

@@ -100,10 +100,10 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Say that ``vocabulary`` was not made from these texts. Without this it is refused.
     privacy_unit : {"document", "person"}, default "document"
         Whose presence is hidden.
-    ngram_range, stop_words, token_pattern, lowercase, phrases
+    ngram_range, stop_words, token_pattern, lowercase
         As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
     tokenizer : Tokenizer or callable on one text, optional
-        A Tokenizer in place of these five; a callable returns the words of a text, and must look at no other.
+        A Tokenizer in place of these four; a callable returns the words of a text, and must look at no other.
     max_words : int, optional
         Keep only this many words, those with the largest noisy weights (a function of what is released:
         free).
@@ -168,7 +168,6 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     token_pattern: str = DEFAULT_TOKEN_PATTERN
     lowercase: bool = True
     tokenizer: Any = None
-    phrases: Any = None
     max_words: Annotated[int | None, validate.optional(validate.whole())] = None
     random_state: Annotated[int | None, validate.SEED] = None
     n_jobs: Annotated[int | None, validate.THREADS] = None

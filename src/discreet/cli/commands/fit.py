@@ -31,7 +31,7 @@ _SHOWN = 12
 _SAID = frozenset((
     "texts_or_corpus", "epsilon", "delta", "n_topics", "text", "person", "skip_empty", "unit_name", "persons",
     "encoding", "delimiter", "sheet",
-    "vocabulary", "stop_words", "words_are_public", "token_pattern", "tokenizer", "ngram_range", "phrases",
+    "vocabulary", "stop_words", "words_are_public", "token_pattern", "tokenizer", "ngram_range",
     "word_vectors", "random_state", "engine", "ledger", "callback", "prevalence", "by",
 ))  # fmt: skip
 

@@ -38,9 +38,7 @@ class OneWord(Texts):
     one word of it changes four, and a token pattern that looks ahead finds such runs.
     """
 
-    names = all_but(
-        *("skip_empty", "ngram_range", "phrases", "token_pattern", "lowercase", "persons", "labels")
-    )
+    names = all_but(*("skip_empty", "ngram_range", "token_pattern", "lowercase", "persons", "labels"))
 
 
 def perturb(
@@ -220,7 +218,7 @@ def say_unreachable(
 ) -> None:
     """Say how many words no text that is cut like this can have; which, where the list is public; and why.
 
-    ``runs``: whether texts can be cut into runs of words and into phrases.
+    ``runs``: whether texts can be cut into runs of words.
     """
     if cut is None:
         return
@@ -228,7 +226,7 @@ def say_unreachable(
     if not never:
         return
     shown = f" {first_few(map(_line, never), _NAMED)};" if public else ""
-    options = "--read token_pattern=, stop_words=, ngram_range=, phrases=" if runs else "--read stop_words="
+    options = "--read token_pattern=, stop_words=, ngram_range=" if runs else "--read stop_words="
     how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
     if stopped:

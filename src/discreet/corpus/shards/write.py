@@ -243,7 +243,6 @@ def read_into_shards(
     lowercase: bool | None = None,
     stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
-    phrases: WordList | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     skip_empty: bool = False,
@@ -264,7 +263,6 @@ def read_into_shards(
         A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
     text, person, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
-    phrases
         As for :func:`read_corpus`; labels become texts.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
@@ -309,7 +307,6 @@ def read_into_shards(
         lowercase=lowercase,
         stop_words=stop_words,
         ngram_range=ngram_range,
-        phrases=phrases,
     )
     read = read_frames if framed else reader_of(name).function("read")
     with new_folder(folder) as new:
