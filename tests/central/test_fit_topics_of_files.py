@@ -82,7 +82,7 @@ def test_that_each_document_is_protected_is_said_where_a_column_may_tell_whose_i
 def test_a_file_is_read_in_its_encoding_and_with_its_delimiter(columns, tmp_path):
     notes = [note.replace("storm", "ñandú") for note in columns["note"]]
     pd.DataFrame({"note": notes}).to_csv(tmp_path / "notes.csv", index=False, encoding="latin-1", sep="|")
-    with pytest.raises(CorpusError, match=r"give encoding=, for example \"latin-1\""):
+    with pytest.raises(CorpusError, match=r"give encoding=, for example \"cp1252\""):
         fit_topics(tmp_path / "notes.csv", text="note", **HOW)
     made = fit_topics(tmp_path / "notes.csv", text="note", encoding="latin-1", delimiter="|", **HOW)
     assert made.vocabulary == fit_topics(notes, **HOW).vocabulary

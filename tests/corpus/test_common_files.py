@@ -87,34 +87,26 @@ def test_two_delimiters_that_would_do_are_not_chosen_between(tmp_path):
     assert "no field for text='text'; its fields are 'a|b;text|a;c'." in refusal(tmp_path / "b.csv")
 
 
-def test_encoding_delimiter_and_empty_rows_are_told_at_once(tmp_path, capsys):
-    """Three rounds: not UTF-8; broken CSV; rows without text."""
+def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path, capsys):
     path = tmp_path / "a.csv"
     rows = f'"N\xba";"Mensaje"\n"1";"{MARK} ma\xf1ana"\n"2";""\n"";"{MARK}"\n;\n'
     path.write_bytes(rows.encode("latin-1"))
-    found = refusal(path)
-    assert "line 1: not utf-8 text at byte 2; give encoding=" in found
-    assert 'With "cp1252" ' in found
-    assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
-    found = refusal(path, text="Mensaje", person="N\xba")
-    assert "not utf-8 text" in found
-    assert "skip_empty=True leaves out rows without text or person." in found
+    said = 'line 1: not utf-8 text at byte 2; give encoding=, for example "cp1252", as Windows and Excel save it in'
+    assert said in refusal(path)
     assert run(["check", str(path), "--text", "Mensaje", "--person", "N\xba"]) == 2
-    said = capsys.readouterr().err
-    assert "--read encoding=" in said
-    assert "--skip-empty leaves out rows without text or person" in said
+    assert 'give --read encoding=, for example "cp1252", as Windows' in capsys.readouterr().err
+    found = refusal(path, encoding="cp1252")
+    assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
+    found = refusal(path, text="Mensaje", person="N\xba", encoding="cp1252")
+    assert "skip_empty=True leaves out rows without text or person." in found
     corpus = read_corpus(path, text="Mensaje", person="N\xba", encoding="cp1252", skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
-    path.write_bytes(f'"N\xba";"text"\n"1";"{MARK} ma\xf1ana"\n'.encode("latin-1"))
-    assert "With \"cp1252\" its fields are 'N\xba', 'text'." in refusal(path)
-    path.write_bytes(f'"N\xba";"text"\n"1";"{MARK} \x81"\n'.encode("latin-1"))  # no letter of cp1252
-    assert 'With "latin-1" its fields' in refusal(path)
 
 
 def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
     (tmp_path / "1.txt").write_bytes("ma\xf1ana".encode("latin-1"))
     (tmp_path / "2.txt").write_text("plain", encoding="utf-8")
-    assert refusal(tmp_path).endswith('for example "latin-1" or "cp1252".')
+    assert refusal(tmp_path).endswith('in Western Europe, or "latin-1".')
     (tmp_path / "3.txt").write_text("ma\xf1ana", encoding="utf-8")
     assert "would misread 1 others" in refusal(tmp_path)
     assert "save the 1 that are not as UTF-8" in refusal(tmp_path)

@@ -290,11 +290,11 @@ def test_split_keeps_persons_whole(corpus):
 
 
 def test_split_sizes_and_seed(corpus):
-    train, test = corpus.split(7, random_state=1, train_size=20, by="document")
-    assert (train.n_documents, test.n_documents) == (20, 7)
-    again = corpus.split(7, random_state=1, train_size=20, by="document")
+    train, test = corpus.split(7, random_state=1, by="document")
+    assert (train.n_documents, test.n_documents) == (33, 7)
+    again = corpus.split(7, random_state=1, by="document")
     assert np.array_equal(again[1].counts.toarray(), test.counts.toarray())
-    other = corpus.split(7, random_state=2, train_size=20, by="document")
+    other = corpus.split(7, random_state=2, by="document")
     assert not np.array_equal(other[1].counts.toarray(), test.counts.toarray())
     with pytest.raises(TypeError):
         corpus.split(0.2)  # no split without a seed

@@ -342,7 +342,7 @@ class Texts(Group):
         if known in TEXT_FORMATS:
             runs = release is not None and "ngram_range" in release.configuration
             if "stop_words" in cutting:
-                cutting["stop_words"] = _several(cutting["stop_words"])
+                cutting["stop_words"] = ",".join(cutting["stop_words"])
             elif not runs:  # which depend on stop words, so that the release says which
                 cutting["stop_words"] = stop_words
             if release is not None:
@@ -363,17 +363,3 @@ class OfRelease(Table):
     """Of texts that are read as those of a release were, which leaves less of a choice."""
 
     names = all_but("languages", "ngram_range", "keep_links", "lowercase")
-
-
-def _several(given: list[str]) -> Any:
-    """Return stop words that were named once or several times as the library takes them."""
-    entries: list[Any] = [Path(entry) if _is_file(entry) else entry for entry in given]
-    if all(isinstance(entry, str) for entry in entries):
-        return ",".join(given)
-    return entries
-
-
-def _is_file(entry: str) -> bool:
-    from discreet.corpus.languages import LANGUAGES
-
-    return entry not in LANGUAGES.values() and entry not in ("auto", "none") and Path(entry).is_file()

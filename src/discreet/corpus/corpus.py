@@ -420,19 +420,14 @@ class Corpus(Documents):
         return self._with(counts=counts, vocabulary=kept, word_origin=origin)
 
     def split(
-        self,
-        test_size: float | int = 0.2,
-        *,
-        random_state: int,
-        train_size: float | int | None = None,
-        by: str | None = None,
+        self, test_size: float | int = 0.2, *, random_state: int, by: str | None = None
     ) -> tuple[Corpus, Corpus]:
         """Split at random into a part to train on and a part to test on.
 
         Parameters
         ----------
-        test_size, train_size : float or int
-            A share between 0 and 1, or a number, of units. ``train_size`` is the rest by default.
+        test_size : float or int
+            A share between 0 and 1, or a number, of units.
         random_state : int
             The same number, the same split.
         by : "document" or "person", optional
@@ -453,21 +448,15 @@ class Corpus(Documents):
         if persons is not None and by != "document":
             name, unit = "persons", np.unique(persons, return_inverse=True)[1]
         n_units = int(unit.max(initial=-1)) + 1
-        n_test = _amount(test_size, n_units, "test_size", round_up=True)
-        n_train = n_units - n_test
-        if train_size is not None:
-            n_train = _amount(train_size, n_units, "train_size", round_up=False)
-        if n_test < 1 or n_train < 1 or n_test + n_train > n_units:
+        n_test = _amount(test_size, n_units)
+        if not 1 <= n_test < n_units:
             raise ParameterError(
-                f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
+                f"{n_units} {name} cannot be split into {n_units - n_test} to train on and {n_test} to test on; "
                 "both need at least one. Choose another test_size."
             )
-        order = np.random.default_rng(random_state).permutation(n_units)
-        side = np.zeros(n_units, np.int8)
-        side[order[:n_test]] = 2
-        side[order[n_test : n_test + n_train]] = 1
-        of_row = side[unit]
-        return self.take(np.flatnonzero(of_row == 1)), self.take(np.flatnonzero(of_row == 2))
+        chosen = np.zeros(n_units, np.bool_)
+        chosen[np.random.default_rng(random_state).permutation(n_units)[:n_test]] = True
+        return self.take(~chosen[unit]), self.take(chosen[unit])
 
 
 def with_rows(corpus: Corpus, persons: Any, labels: Any, rows: Any = None) -> Corpus:
@@ -480,14 +469,13 @@ def with_rows(corpus: Corpus, persons: Any, labels: Any, rows: Any = None) -> Co
     return corpus.read_as(persons=whose, labels=called, index=index_of(rows))
 
 
-def _amount(size: Any, n_units: int, name: str, *, round_up: bool) -> int:
+def _amount(size: Any, n_units: int) -> int:
     if not is_number(size):
         raise ParameterError(
-            f"{name} must be a share between 0 and 1 or a number of units, got {shown(size)}."
+            f"test_size must be a share between 0 and 1 or a number of units, got {shown(size)}."
         )
     if is_whole(size):
         return int(size)
     if not 0 < size < 1:
-        raise ParameterError(f"{name} must lie between 0 and 1 where it is a share, got {size}.")
-    exact = size * n_units
-    return math.ceil(exact) if round_up else math.floor(exact)
+        raise ParameterError(f"test_size must lie between 0 and 1 where it is a share, got {size}.")
+    return math.ceil(size * n_units)

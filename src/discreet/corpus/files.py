@@ -310,9 +310,9 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             held = len(decoder.getstate()[0])
             offset += len(line)
             lines += 1
-    others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
+    others = '"cp1252", as Windows and Excel save it in Western Europe, or "latin-1"'
     said = f"{os.fspath(path)}, line {lines + 1}: not {name} text at byte {offset}; give `encoding=`"
-    return CorpusError(f"{said}, for example {others}.")
+    return CorpusError(f"{said}, for example {others if name == 'utf-8' else chr(34) + 'utf-8' + chr(34)}.")
 
 
 def read_text(path: PathLike, encoding: str = "utf-8") -> str:

@@ -229,7 +229,7 @@ def takes_links(pattern: re.Pattern[str]) -> bool:
 
 # \w+, \w\w+, [a-z]{3,}, \S+ with or without \b around it; no group, no look ahead, no second class.
 _RUN_OF_ONE_CLASS = re.compile(
-    r"(?:\(\?u\))?(?:\\b)?(?P<unit>\\[wSd]|\[(?:[^\[\]\\]|\\.)+\])(?P=unit)*(?:\+|\{[1-9][0-9]*,\})(?:\\b)?"
+    r"(?:\(\?u\))?(?:\\b)?(?P<unit>\\[wSd]|\[(?:[^\[\]\\]|\\.)+\])(?P=unit)*(?:\+|\{[1-9][0-9]{0,2},\})(?:\\b)?"
 )
 
 

@@ -14,18 +14,15 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.files import read_json
 from discreet._base.progress import Callback
-from discreet._base.validate import is_folder
 from discreet.corpus.corpus import Corpus, with_rows
-from discreet.corpus.files import PathLike, is_standard_input, read_lines, read_text
-from discreet.corpus.formats.records import Fields, Reading, show_fields
+from discreet.corpus.files import PathLike, read_lines, read_text
+from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, listed_words, refuse_public
 from discreet.errors import CorpusError, ParameterError, Proposal
 
-#: Encodings of Western Europe; the second takes any bytes.
-_WESTERN = ("cp1252", "latin-1")
 #: What a column of labels is called here, by its name in ``fit_topics``.
 _LABEL = {"by": "label"}
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -167,7 +164,7 @@ def read_corpus(
         reading = Reading(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )
-        corpus = read_frames(path, reading) if row is None else _read_texts(row, path, reading)
+        corpus = read_frames(path, reading) if row is None else row.function("read")(path, reading)
     else:
         fields = {"text": text, "person": person, "label": label, "sheet": sheet}
         refuse_options(name, fields, "persons and labels of counts come from lists of their own, one a line")
@@ -224,27 +221,6 @@ def _read_counts(
         return corpus.with_word_origin(origin).read_as(cut=counted.cut)
 
 
-def _read_texts(row: Format, path: PathLike, reading: Reading) -> Corpus:
-    """Read a file of texts; of one in another encoding, say what else is wrong with it, too."""
-    try:
-        return row.function("read")(path, reading)
-    except CorpusError as error:
-        of_encoding = reading.encoding == "utf-8" and Proposal("encoding") in error.args
-        if not of_encoding or is_standard_input(path) or is_folder(path):
-            raise
-        parts = error.args
-    encoding, found = "", ""
-    for encoding in _WESTERN:
-        try:
-            corpus: Corpus = row.function("read")(path, reading._replace(encoding=encoding, callback=None))
-            found = (f"its fields are {show_fields(corpus.fields)}.",)
-        except CorpusError as error:
-            found = error.args
-        if Proposal("encoding") not in found:
-            break
-    raise CorpusError(*parts, f' With "{encoding}" ', *found)
-
-
 def is_source(documents: Any) -> bool:
     """Whether documents are in a file, a folder, a frame or a dataset, and not texts or counts themselves."""
     return isinstance(documents, str | os.PathLike) or is_frame(documents)
@@ -279,17 +255,10 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         return read_corpus(source, **cut, **{_LABEL.get(name, name): said for name, said in columns.items()})
     except (CorpusError, ParameterError) as error:
         parts = [_by(part) for part in error.args]
-        given = {part.name: part.value for part in parts if isinstance(part, Proposal)}
-        known = isinstance(error, ParameterError) or not given.keys() - taken
-        if known:  # what is proposed is said to fit_topics itself
-            raise type(error)(*parts) from None
-        columns = {_LABEL.get(name, name): said for name, said in columns.items()}
-        lists = ",".join(name.partition(" (")[0] for name in tokenizer.stop_word_lists)
-        said = columns | ({"stop_words": ... if "a " in lists else lists} if lists else {}) | given
-        told = [f"{name}={'...' if value is ... else repr(value)}" for name, value in said.items()]
-        named = "frame" if framed else repr(os.fspath(source))
-        where = f" Read it first, fit_topics(discreet.corpus.read_corpus({named}, {', '.join(told)}), ...)."
-        raise CorpusError(*error.args, where) from None
+        proposed = {part.name for part in parts if isinstance(part, Proposal)}
+        if isinstance(error, CorpusError) and not proposed <= taken:
+            parts.append(" That is for the reader: fit_topics(discreet.corpus.read_corpus(...), ...).")
+        raise type(error)(*parts) from None
 
 
 def refuse_options(name: str, options: dict[str, Any], why: str) -> None:

@@ -40,6 +40,7 @@ from discreet.corpus.languages import (
     LANGUAGES,
     collect_stop_words,
     composed,
+    is_run_of_one_class,
     language_names,
     lower_text,
     lower_words,
@@ -341,8 +342,6 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
     return shortest, longest
 
 
-#: Of a repetition that is not called endless.
-_LONG = 8
 _LISTED = re.compile(r"([a-z ]+) \(\d+\)")
 
 
@@ -389,7 +388,7 @@ def tokenizer_like(
     options: dict[str, Any] = {"stop_words": stop_words, "token_pattern": token_pattern}
     if token_pattern is None and tokenizer is None and "token_pattern" in settings:
         options["token_pattern"] = pattern = str(settings["token_pattern"])
-        if not _is_plain(pattern):
+        if not is_run_of_one_class(pattern):
             raise ParameterError(
                 "the release was trained with a token pattern of its own, which may come from anybody and could run "
                 f"for ever: {quoted(pattern[:100])}. If you trust it, give it yourself: `token_pattern=`."
@@ -421,24 +420,3 @@ def _named_lists(told: str, *, for_runs: bool) -> str | None:
     if for_runs:
         return ",".join(known) if len(known) == len(lists) else None
     return ",".join(known) or None
-
-
-def _is_long(repetition: str) -> bool:
-    """Whether a range such as {2,9} has no end, or one so far away that it might as well have none."""
-    low, comma, high = repetition.strip("{}").partition(",")
-    return bool(comma) and (not high or int(high) - int(low or 0) > _LONG)
-
-
-def _is_plain(pattern: str) -> bool:
-    """Whether a regular expression takes at most time quadratic in a text.
-
-    It has no group, no alternative, and at most two repetitions, of which one may be without end.
-    """
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return False
-    bare = re.sub(r"\\.", "x", re.sub(r"^\(\?[aimu]+\)", "", pattern), flags=re.DOTALL)
-    repetitions = re.findall(r"[*+?]|\{\d*,?\d*\}", bare)
-    endless = [one for one in repetitions if one in ("*", "+") or _is_long(one)]
-    return not set(bare) & set("()|") and len(repetitions) <= 2 and len(endless) <= 1

@@ -124,7 +124,7 @@ def _as_shards(
     if known in TEXT_FORMATS:
         wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
         refuse_given(wrong, "cannot be used where raw text is written as shards.")
-        return _by_command(read_into_shards(sources, out, known, words_are_public=public, **how, **given))
+        return read_into_shards(sources, out, known, words_are_public=public, **how, **given)
     if len(sources) > 1:
         raise CorpusError(
             "several files can become one corpus only if they hold raw text; convert counts one by one."
@@ -133,16 +133,3 @@ def _as_shards(
     if public:
         corpus = declare_public(corpus, "convert", listed="vocabulary" in given)
     return write_shards(corpus, out, **how)
-
-
-def _by_command(shards: Any) -> "ShardedCorpus":
-    """Name the command where it was the command that said that words are public."""
-    from discreet.corpus import ShardedCorpus
-    from discreet.corpus.shards.shard_file import write_manifest
-
-    manifest = shards.manifest
-    if not manifest.word_origin.declared_by.endswith("in read_into_shards"):
-        return shards
-    origin = manifest.word_origin.public_by("--vocabulary-is-public of discreet convert")
-    write_manifest(shards.folder, manifest._replace(word_origin=origin))
-    return ShardedCorpus(shards.folder)
