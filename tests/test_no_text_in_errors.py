@@ -297,8 +297,6 @@ CALLS = {
     "one_run_audit train": lambda X, m: audit.one_run_audit(lambda counts, seed: X, COUNTS, n_canaries=10, random_state=0),  # noqa: E501
     "make_canaries": lambda X, m: make_canaries(X, 3, random_state=0),
     "score_canaries": lambda X, m: score_canaries(TOPICS, X),
-    "simple_attacks": lambda X, m: audit.simple_attacks(TOPICS, X, LABELS == 1),
-    "simple_attacks members": lambda X, m: audit.simple_attacks(TOPICS, COUNTS, X),
     "train_statistics": lambda X, m: audit.train_statistics(train, X, np.ones((2, 300), bool), [0, 1]),
     "distinguish": lambda X, m: audit.distinguish(X, np.arange(300.0)),
     "likelihood_ratio_scores": lambda X, m: audit.likelihood_ratio_scores(X, np.ones((4, 300)), np.ones((4, 300), bool)),  # noqa: E501

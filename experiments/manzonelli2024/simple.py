@@ -9,7 +9,7 @@ from discreet.lda import fold_in
 
 WAYS = {
     "variational": "scikit-learn's transform, prior 1 / K",
-    "map": "simple_attacks, prior .1",
+    "map": "penalised, prior .1, as in table 1",
     "maximum_likelihood": "the query statistic's own",
 }
 

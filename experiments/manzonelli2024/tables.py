@@ -2,8 +2,10 @@
 
 import common
 import numpy as np
+from scipy.special import xlogy
 
-from discreet.audit import AuditReport, simple_attacks
+from discreet.audit import AuditReport
+from discreet.lda import fold_in
 
 RESULT = ("tpr", "low", "high", "auc", "tpr_1pct", "n_shadows", "n_targets", "cpu_seconds")
 TARGETS = common.TARGETS
@@ -41,8 +43,10 @@ def table1(scale):
         scores = {"max": [], "std": [], "entropy": []}
         for row, seed in zip(members, seeds, strict=True):
             topics = train(counts[row], seed)
-            for name, report in simple_attacks(topics, counts, row).items():
-                scores[name].append(report.scores[0])
+            theta = fold_in(topics, counts)
+            scores["max"].append(theta.max(axis=1))
+            scores["std"].append(theta.std(axis=1))
+            scores["entropy"].append(xlogy(theta, theta).sum(axis=1))
         for name, values in scores.items():
             pooled = AuditReport(np.array(values), members, name)
             table.add(

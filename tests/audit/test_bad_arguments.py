@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from discreet.audit import (
     AuditReport,
-    TopicAttack,
     classifier_attack,
     distinguish,
     epsilon_lower_bound,
@@ -215,12 +214,6 @@ def test_classifier_attack_refuses_before_it_trains(more, words):
     arguments = {"train": never, "n_shadows": 2, "random_state": 0, **more}
     with pytest.raises(ParameterError, match=words):
         classifier_attack(arguments.pop("train"), corpus(), np.arange(N) % 2, **arguments)
-
-
-@pytest.mark.parametrize("words", [[-1], [3], [0.0], [0, 1]])
-def test_topic_attack_takes_words_of_the_vocabulary(words):
-    with pytest.raises(ParameterError, match="true_words"):
-        TopicAttack(3, 1).run([np.ones((2, 3))], [[0]], words)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.audit.canary_run import audit_shares, audit_words, one_run_audit
     from discreet.audit.distinguishing import distinguish, epsilon_lower_bound, mu_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
-    from discreet.audit.mixture_attacks import TopicAttack, classifier_attack, simple_attacks
+    from discreet.audit.mixture_attacks import classifier_attack
     from discreet.audit.one_run import one_run_bound
     from discreet.audit.shadows import draw_halves, train_statistics
     from discreet.lda._fold_in import query_statistic
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuditReport",
-    "TopicAttack",
     "audit_shares",
     "audit_words",
     "classifier_attack",
@@ -34,7 +33,6 @@ __all__ = [
     "one_run_bound",
     "query_statistic",
     "roc_svg",
-    "simple_attacks",
     "train_statistics",
 ]
 

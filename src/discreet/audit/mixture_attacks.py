@@ -1,13 +1,5 @@
-r"""Attacks on topics: on the mixture of a document, by one threshold or by a classifier, and on the topics of a token.
+"""An attack on what a classifier says of documents by the mixtures of their topics.
 
-Simple attacks
---------------
-The mixture :math:`\hat\theta` is folded in; its largest share, its standard deviation or its negative entropy is
-compared with one threshold for all documents. They need no shadow model and are far weaker than
-:func:`discreet.audit.lira`.
-
-The classifier attack
----------------------
 The target is a pipeline: topics of its training documents, their mixtures folded in, a classifier on the mixtures. The
 attacker sees, of each document, its label and the classifier's vector of confidences. From documents of their own
 they train shadow pipelines in the same way, note the vectors that these give to documents inside and outside,
@@ -19,46 +11,31 @@ through the confidences, and the bound on epsilon of the report is proved. It sp
 where topics are private but the classifier was trained on exact mixtures, only the topics keep a promise. ``seen``
 is for pipelines that never get the exact documents: topics and classifier are then trained on what it returns.
 
-The attack on a token
----------------------
-:class:`TopicAttack` guesses a token's word from the topics that Gibbs sampling gave it. Who sees, sweep after sweep, a
-token's topic :math:`z_i` and the word-topic counts :math:`s_i` that were shown beside it multiplies the probabilities
-of each word in those topics:
-
-.. math:: \ln P(w \mid z_1, \dots, z_T) = \sum_{i \le T}
-          \ln \frac{s_i[z_i, w] + \beta}{\sum_{w'} (s_i[z_i, w'] + \beta)} + \text{const}.
-
-Counts are cut at 0 first. The paper (algorithm 3) leaves :math:`\beta` out; it belongs to the law the topics were drawn
-from, and without it one sweep in which noise hid the true word rules it out for good, so that the attack would be
-weaker.
-
-Everything here is for whoever holds the text: results tell about tokens, and are not for release.
+It is for whoever holds the text: results tell who was in, and are not for release.
 
 References
 ----------
 Shokri, Stronati, Song, Shmatikov, "Membership inference attacks against machine learning models", arXiv:1610.05820.
-Zhao et al., "Latent Dirichlet allocation model training with differential privacy", arXiv:2010.04391. Huang et al., as
-taken up in Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
+Zhao et al., "Latent Dirichlet allocation model training with differential privacy", arXiv:2010.04391.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from discreet._base.arrays import as_labels
 from discreet._base.persons import check_same_rows
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
-from discreet._base.validate import check, number, shown, whole
-from discreet.audit.arguments import SEED, TRAIN, as_members, check_promise
-from discreet.audit.attack_report import AuditReport, Coins
+from discreet._base.validate import check, shown, whole
+from discreet.audit.arguments import SEED, TRAIN, check_promise
+from discreet.audit.attack_report import AuditReport
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 from discreet.lda import fold_in
@@ -69,41 +46,6 @@ Seeds = np.random.SeedSequence
 # Fewer shadow examples of a label than this, on either side, teach its attack model nothing.
 _FEWEST = 10
 _LEAF = 10
-
-
-def simple_attacks(
-    topic_word: ArrayLike,
-    corpus: Any,
-    members: ArrayLike,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    coins: Coins = "unknown",
-    n_jobs: int | None = None,
-) -> dict[str, AuditReport]:
-    """Attack one model by the mixtures of documents.
-
-    Parameters
-    ----------
-    topic_word : array of shape (n_topics, n_words)
-    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-    members : array of shape (n_documents,), bool
-        Who was in the model's training corpus.
-    epsilon, delta, coins
-        As for :class:`AuditReport`.
-    n_jobs : int, optional
-        Threads; results do not depend on it.
-
-    Returns
-    -------
-    dict of str to AuditReport
-        "max", "std" and "entropy".
-    """
-    theta = np.asarray(fold_in(topic_word, corpus, n_jobs=n_jobs))
-    members = as_members(members, (len(theta),))
-    # the more clear-cut a mixture, the larger
-    found = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
-    return {name: AuditReport(values, members, name, epsilon, delta, coins) for name, values in found.items()}
 
 
 @dataclass(frozen=True)
@@ -206,11 +148,32 @@ def classifier_attack(
     done, lock = 0, threading.Lock()
     tell(callback, "shadows", 0, n_shadows)
 
+    def confidences(documents: NDArray[np.int64], inside: Bools, seeds: Seeds) -> Floats:
+        """Train on those inside; return what the classifier says of all, shape (n_documents, n_classes)."""
+        asked, own = counts[documents], classes[documents][inside]
+        for_topics, for_classifier = (int(s.generate_state(1)[0]) & 0x7FFFFFFF for s in seeds.spawn(2))
+        if len(np.unique(own)) < 2:
+            raise ParameterError(
+                "a drawn half of the documents has fewer than 2 labels: give more documents, or join rare labels."
+            )
+        given = asked[inside]
+        if seen is not None:
+            given = check_counts(seen(given, for_topics))
+            if given.shape != (expected := (int(inside.sum()), counts.shape[1])):
+                raise ParameterError(
+                    f"seen must return {expected}, one row per document, but gave {given.shape}."
+                )
+        topics = train(given, for_topics)
+        theta = fold_in(topics, asked, doc_topic_prior=doc_topic_prior)
+        learnt = theta[inside] if seen is None else fold_in(topics, given, doc_topic_prior=doc_topic_prior)
+        fitted = _make(classifier, for_classifier).fit(learnt, own)
+        found = np.zeros((len(theta), len(names)))
+        found[:, fitted.classes_] = fitted.predict_proba(theta)
+        return found
+
     def run(index: int) -> Floats:
         nonlocal done
-        documents, inside = plans[index]
-        pipeline = _Pipeline(train, classifier, doc_topic_prior, len(names), seen)
-        found = pipeline.confidences(counts[documents], classes[documents], inside, seeds_of[index])
+        found = confidences(*plans[index], seeds_of[index])
         if index > 0:
             with lock:
                 done += 1
@@ -239,41 +202,6 @@ def _half(n: int, rng: np.random.Generator) -> Bools:
     inside = np.zeros(n, dtype=bool)
     inside[rng.permutation(n)[: n // 2]] = True
     return inside
-
-
-@dataclass(frozen=True)
-class _Pipeline:
-    """Topics, mixtures, classifier."""
-
-    train: Callable[[Any, int], ArrayLike]
-    classifier: Any
-    doc_topic_prior: ArrayLike
-    n_classes: int
-    seen: Callable[[Any, int], Any] | None
-
-    def confidences(self, counts: Any, classes: NDArray[Any], inside: Bools, seeds: Seeds) -> Floats:
-        """Train on those inside; return what the classifier says of all, shape (n_documents, n_classes)."""
-        for_topics, for_classifier = (int(s.generate_state(1)[0]) & 0x7FFFFFFF for s in seeds.spawn(2))
-        if len(np.unique(classes[inside])) < 2:
-            raise ParameterError(
-                "a drawn half of the documents has fewer than 2 labels: give more documents, or join rare labels."
-            )
-        given = counts[inside]
-        if self.seen is not None:
-            given = check_counts(self.seen(given, for_topics))
-            if given.shape != (expected := (int(inside.sum()), counts.shape[1])):
-                raise ParameterError(
-                    f"seen must return {expected}, one row per document, but gave {given.shape}."
-                )
-        topics = self.train(given, for_topics)
-        theta = fold_in(topics, counts, doc_topic_prior=self.doc_topic_prior)
-        learnt = theta[inside]
-        if self.seen is not None:
-            learnt = fold_in(topics, given, doc_topic_prior=self.doc_topic_prior)
-        fitted = _make(self.classifier, for_classifier).fit(learnt, classes[inside])
-        found = np.zeros((len(theta), self.n_classes))
-        found[:, fitted.classes_] = fitted.predict_proba(theta)
-        return found
 
 
 def _make(classifier: Any, seed: int) -> Any:
@@ -333,114 +261,3 @@ def _judge(
             everyone = model = everyone or learn(np.ones(len(known), dtype=bool))
         scores[classes == label] = model.predict_proba(asked[classes == label])[:, 1]
     return scores
-
-
-class TopicAttackReport(NamedTuple):
-    """How well words are guessed, against the number of sweeps seen.
-
-    Attributes
-    ----------
-    posterior : array of shape (n_sweeps, n_tokens)
-        Posterior probability of each attacked token's true word after 1, 2, ... sweeps.
-    rank : array of shape (n_sweeps, n_tokens)
-        How many words are at least as probable as the true one, itself included; 1 is a correct guess.
-    """
-
-    posterior: NDArray[np.float64]
-    rank: NDArray[np.int64]
-
-
-class TopicAttack:
-    """The posterior over words of tokens whose topics are seen sweep by sweep.
-
-    Parameters
-    ----------
-    n_words : int
-    n_tokens : int
-        Tokens under attack.
-    topic_word_prior : float, default 0.01
-        beta of the sampler under attack; positive.
-
-    Examples
-    --------
-    >>> attack = TopicAttack(n_words=3, n_tokens=1)
-    >>> for topic in (0, 0, 1):
-    ...     attack.observe([[5, 1, 0], [4, 0, 3]], [topic])
-    >>> attack.posterior().round(3).tolist()
-    [[1.0, 0.0, 0.0]]
-    """
-
-    def __init__(self, n_words: int, n_tokens: int, *, topic_word_prior: float = 0.01) -> None:
-        check(
-            n_words=(n_words, whole()),
-            n_tokens=(n_tokens, whole()),
-            topic_word_prior=(topic_word_prior, number(above=0)),
-        )
-        self.topic_word_prior = topic_word_prior
-        self._log = np.zeros((n_tokens, n_words))
-
-    def observe(self, topic_word_counts: ArrayLike, topics: ArrayLike) -> None:
-        """Take in one sweep.
-
-        Parameters
-        ----------
-        topic_word_counts : array of shape (n_topics, n_words)
-            The (noisy) counts shown in this sweep.
-        topics : array of shape (n_tokens,)
-            The topics drawn for the attacked tokens in this sweep.
-        """
-        counts, drawn = np.asarray(topic_word_counts, dtype=np.float64), np.asarray(topics)
-        n_tokens, n_words = self._log.shape
-        if counts.ndim != 2 or counts.shape[1] != n_words or not np.isfinite(counts).all():
-            raise ParameterError(
-                f"topic_word_counts must be finite, of shape (n_topics, {n_words}), but have {counts.shape}."
-            )
-        _check_numbers("topics", drawn, n_tokens, len(counts))
-        rows = np.maximum(counts, 0) + self.topic_word_prior
-        self._log += np.log(rows / rows.sum(1, keepdims=True))[drawn]
-
-    def posterior(self) -> NDArray[np.float64]:
-        """Return the probability of each word for each token, shape (n_tokens, n_words); rows sum to 1."""
-        shifted = np.exp(self._log - self._log.max(1, keepdims=True))
-        return shifted / shifted.sum(1, keepdims=True)
-
-    def run(
-        self, tables: Sequence[ArrayLike], topics: Sequence[ArrayLike], true_words: ArrayLike
-    ) -> TopicAttackReport:
-        """Observe sweeps one by one, and report after each how probable the true words are.
-
-        Parameters
-        ----------
-        tables : sequence of arrays of shape (n_topics, n_words)
-        topics : sequence of arrays of shape (n_tokens,)
-            As many as tables.
-        true_words : array of shape (n_tokens,)
-            What an attacker does not know: numbers of words, from 0.
-
-        Raises
-        ------
-        ParameterError
-            If tables and topics are not equally many, or true words are not of the vocabulary, one a token.
-        """
-        words = np.asarray(true_words)
-        if len(tables) != len(topics) or not len(tables):
-            raise ParameterError(
-                f"each sweep needs a table and topics, but there are {len(tables)} and {len(topics)}."
-            )
-        _check_numbers("true_words", words, *self._log.shape)
-        everyone = np.arange(len(self._log))
-        posteriors, ranks = [], []
-        for table, drawn in zip(tables, topics, strict=True):
-            self.observe(table, drawn)
-            own = self._log[everyone, words]
-            posteriors.append(self.posterior()[everyone, words])
-            ranks.append((self._log >= own[:, None]).sum(1))
-        return TopicAttackReport(np.array(posteriors), np.array(ranks))
-
-
-def _check_numbers(name: str, values: NDArray[Any], n_tokens: int, n: int) -> None:
-    """Raise a ParameterError unless there is a number from 0 to below n for each token; -1 would be the last."""
-    if values.shape != (n_tokens,) or values.dtype.kind not in "iu":
-        raise ParameterError(f"{name} must be {n_tokens} whole numbers, one for each attacked token.")
-    if values.min() < 0 or values.max() >= n:
-        raise ParameterError(f"{name} must lie between 0 and {n - 1}, but one does not.")
