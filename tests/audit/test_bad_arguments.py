@@ -123,7 +123,7 @@ def test_one_run_refuses_before_it_trains(more, words):
 
 
 def test_one_run_says_what_is_wrong_with_scores():
-    for scores, words in ((np.full(20, NAN), "not finite"), (np.zeros(19), r"shape \(19,\)")):
+    for scores, words in ((np.full(20, NAN), "finite numbers"), (np.zeros(19), r"shape \(19,\)")):
         with pytest.raises(ParameterError, match=words):
             one_run_audit(
                 lambda counts, seed: None,

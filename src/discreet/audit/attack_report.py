@@ -35,7 +35,7 @@ principles", arXiv:2112.03570.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple, get_args
@@ -48,7 +48,7 @@ from discreet._base.arrays import as_array, as_numbers
 from discreet._base.validate import check, choice, whole
 from discreet.audit.arguments import CONFIDENCE, RATE, Noise, as_members, check_promise
 from discreet.audit.distinguishing import rate_interval
-from discreet.audit.one_run import bounds_of, epsilon_of_mu
+from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_bound
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.accounting.curves import gdp_mu
 
@@ -219,19 +219,22 @@ class AuditReport:
         """
         if self.noise == "gaussian":
             return epsilon_of_mu(self.mu_lower_bound(confidence), self.delta)
-        return self._proved(confidence, gaussian=False)
+        delta, n_coins = self.delta or 0.0, self.scores.size
+        return self._best(confidence, lambda n, r, each: one_run_bound(n, r, each, delta, n_coins))
 
     def mu_lower_bound(self, confidence: float = 0.95) -> float:
         """Return the mu of Gaussian differential privacy that the attack proves, in the same way.
 
         It means something only where the target's noise is Gaussian (:mod:`discreet.audit.one_run`).
         """
-        return self._proved(confidence, gaussian=True)
+        return self._best(confidence, lambda n, r, each: one_run_mu_bound(n, r, each, self.scores.size))
 
-    def _proved(self, confidence: float, *, gaussian: bool) -> float:
+    def _best(self, confidence: float, proved: Callable[[int, int, float], float]) -> float:
+        """Return the best of what each number of guesses proves, with an equal share of what is missing to 1."""
         check(confidence=(confidence, CONFIDENCE))
-        found = bounds_of(self.right_guesses(), self.scores.size, confidence, self.delta, gaussian=gaussian)
-        return max(found, default=0.0)
+        right = self.right_guesses()
+        each = 1 - (1 - confidence) / max(1, len(right))
+        return max((proved(n, r, each) for n, r in right), default=0.0)
 
     def right_guesses(self) -> list[tuple[int, int]]:
         """Return, for each number of guesses, how many come right: "in" of the highest scores, "out" of the lowest."""

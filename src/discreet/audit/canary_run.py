@@ -66,7 +66,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
-from discreet._base.validate import check, shown, whole
+from discreet._base.validate import check, choice, whole
 from discreet.audit.arguments import SEED, TRAIN, Noise, check_promise
 from discreet.audit.attack_report import GUESSES, AuditReport
 from discreet.audit.shadows import Train, statistic
@@ -99,12 +99,9 @@ def make_canaries(
     """
     counts = check_counts(corpus)
     n_words = counts.shape[1]
-    if kind not in get_args(Kind):
-        raise ParameterError(f"kind must be one of {get_args(Kind)}, but got {shown(kind)}.")
     if length is None:
         length = max(8, round(counts.sum() / max(1, counts.shape[0])))
-    if n_canaries < 1 or length < 1:
-        raise ParameterError(f"n_canaries and length must be at least 1, but got {n_canaries} and {length}.")
+    check(kind=(kind, choice(*get_args(Kind))), n_canaries=(n_canaries, whole()), length=(length, whole()))
     own = 1 if kind == "one_topic" else min(length, 8)
     if n_words < max(own, n_canaries if kind == "one_topic" else 0):
         raise ParameterError(
@@ -195,9 +192,10 @@ def one_run_audit(
     released = train(together, run.seed)
     found = score_canaries(released, canaries, counts) if score is None else score(released, canaries)
     scores = np.asarray(as_numbers(found, "the scores", ""), dtype=np.float64)
-    if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
-        what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
-        raise ParameterError(f"scores must be {n_canaries} finite numbers, one per canary, but {what}.")
+    if scores.shape != (n_canaries,):
+        raise ParameterError(
+            f"scores must be {n_canaries} finite numbers, one per canary, but have shape {scores.shape}."
+        )
     return run.report(scores, kind)
 
 
@@ -244,8 +242,7 @@ def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> tuple[in
     if n_guesses is None:
         return (*(number for number in GUESSES if number < n_canaries), n_canaries)
     tried = list(n_guesses) if isinstance(n_guesses, Sequence | np.ndarray) else [n_guesses]
-    whole = all(isinstance(number, int | np.integer) for number in tried)
-    if not tried or not whole or not all(1 <= number <= n_canaries for number in tried):
+    if not tried or not all(map(whole(1, n_canaries).holds, tried)):
         raise ParameterError(f"n_guesses must be from 1 to n_canaries={n_canaries}, but got {n_guesses}.")
     return tuple(int(number) for number in tried)
 

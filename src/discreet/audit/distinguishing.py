@@ -39,9 +39,8 @@ from discreet.errors import ParameterError
 
 _FEWEST = 20
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-#: What numbers of right and of wrong alarms prove, of so many runs each.
-Prove = Callable[[Integers, Integers, int], Floats]
+#: What a rate of right alarms of at least so much proves beside one of wrong alarms of at most so much.
+Prove = Callable[[Any, Any], Floats]
 
 
 @dataclass(frozen=True)
@@ -113,13 +112,7 @@ def epsilon_lower_bound(
         At least 0.
     """
     check_promise(None, delta)
-    return _of_counts(
-        partial(_epsilons, delta=delta, confidence=confidence),
-        true_positives,
-        false_positives,
-        n_runs,
-        confidence,
-    )
+    return float(_epsilons(*_limits(true_positives, false_positives, n_runs, confidence), delta))
 
 
 def mu_lower_bound(
@@ -137,28 +130,24 @@ def mu_lower_bound(
     float
         At least 0.
     """
-    return _of_counts(
-        partial(_mus, confidence=confidence), true_positives, false_positives, n_runs, confidence
-    )
+    return float(_mus(*_limits(true_positives, false_positives, n_runs, confidence)))
 
 
-def _of_counts(prove: Prove, found: int, wrong: int, n_runs: int, confidence: Any) -> float:
+def _limits(found: Any, wrong: Any, n_runs: int, confidence: float) -> tuple[Any, Any]:
+    """Return the least rate of right alarms and the largest of wrong ones, both with ``confidence``."""
     check(confidence=(confidence, CONFIDENCE))
-    if not (0 <= found <= n_runs and 0 <= wrong <= n_runs and n_runs > 0):
+    if not (n_runs > 0 and np.all((np.r_[found, wrong] >= 0) & (np.r_[found, wrong] <= n_runs))):
         raise ParameterError("positives must be from 0 to n_runs, and n_runs must be positive.")
-    return float(prove(np.array([found]), np.array([wrong]), n_runs)[0])
-
-
-def _mus(found: Integers, wrong: Integers, n_runs: int, confidence: float) -> Floats:
     missing = (1 - confidence) / 2
-    low, high = rate_interval(found, n_runs, missing)[0], rate_interval(wrong, n_runs, missing)[1]
+    return rate_interval(found, n_runs, missing)[0], rate_interval(wrong, n_runs, missing)[1]
+
+
+def _mus(low: Any, high: Any) -> Floats:
     # ppf is -inf at 0 and inf at 1: a test without a hit, or with nothing but false alarms, proves nothing.
     return np.maximum(norm.ppf(low) - norm.ppf(high), 0.0)
 
 
-def _epsilons(found: Integers, wrong: Integers, n_runs: int, delta: float, confidence: float) -> Floats:
-    missing = (1 - confidence) / 2
-    low, high = rate_interval(found, n_runs, missing)[0], rate_interval(wrong, n_runs, missing)[1]
+def _epsilons(low: Any, high: Any, delta: float) -> Floats:
     return np.log(np.maximum((low - delta) / high, 1.0))
 
 
@@ -213,12 +202,12 @@ def distinguish(
     if half < _FEWEST:
         raise ParameterError(f"an audit needs at least {2 * _FEWEST} runs on each corpus, but got {total}.")
     # Both directions are one test for mu.
-    _, found, wrong = _judge(inside, outside, half, partial(_mus, confidence=confidence))
+    _, found, wrong = _judge(inside, outside, half, _mus, confidence)
     judged, each = total - half, 1 - (1 - confidence) / 2
     mu = mu_lower_bound(found, wrong, judged, confidence=confidence)
     reports: list[DistinguishingReport] = []
     for direction, sign, sides in (("with", 1, (inside, outside)), ("without", -1, (-outside, -inside))):
-        threshold, found, wrong = _judge(*sides, half, partial(_epsilons, delta=delta, confidence=0.95))
+        threshold, found, wrong = _judge(*sides, half, partial(_epsilons, delta=delta), 0.95)
         epsilon = epsilon_lower_bound(found, wrong, judged, delta=delta, confidence=each)
         rates = (found / judged, wrong / judged)
         reports.append(
@@ -242,18 +231,20 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     return scores
 
 
-def _judge(accused: Floats, neighbour: Floats, half: int, prove: Prove) -> tuple[float, int, int]:
+def _judge(
+    accused: Floats, neighbour: Floats, half: int, prove: Prove, confidence: float
+) -> tuple[float, int, int]:
     """Choose a threshold on the first runs; return it, and the alarms of the others on either side."""
-    chosen = _choose(accused[:half], neighbour[:half], prove)
+    chosen = _choose(accused[:half], neighbour[:half], prove, confidence)
     found, wrong = (int((side[half:] > chosen).sum()) for side in (accused, neighbour))
     return chosen, found, wrong
 
 
-def _choose(accused: Floats, neighbour: Floats, prove: Prove) -> float:
+def _choose(accused: Floats, neighbour: Floats, prove: Prove, confidence: float) -> float:
     """Choose the threshold whose counts would prove most, among a hundred quantiles."""
     middle = np.quantile(np.r_[accused, neighbour], np.linspace(0.0, 1.0, 101)[1:-1])
     candidates = np.unique(np.r_[middle, np.quantile(accused, [0.995, 0.998, 0.999])])
     found, wrong = (
         len(side) - np.searchsorted(np.sort(side), candidates, side="right") for side in (accused, neighbour)
     )
-    return float(candidates[int(np.argmax(prove(found, wrong, len(accused))))])
+    return float(candidates[int(np.argmax(prove(*_limits(found, wrong, len(accused), confidence))))])

@@ -46,7 +46,7 @@ arXiv:1905.02383.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -206,24 +206,6 @@ def _least_total(
         if (total > 1.5).all():
             break
     return total
-
-
-def bounds_of(
-    right: Sequence[tuple[int, int]],
-    n_coins: int,
-    confidence: float,
-    delta: float | None,
-    *,
-    gaussian: bool,
-) -> list[float]:
-    """Return what each of several numbers (right, guesses) proves, epsilon, or mu of noise that is Gaussian.
-
-    Each has an equal share of what is missing to 1, so that choosing the best is paid for.
-    """
-    each = 1 - (1 - confidence) / max(1, len(right))
-    if gaussian:
-        return [one_run_mu_bound(n, r, each, n_coins) for n, r in right]
-    return [one_run_bound(n, r, each, delta or 0.0, n_coins) for n, r in right]
 
 
 def epsilon_of_mu(mu: float, delta: float | None) -> float:
