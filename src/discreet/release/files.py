@@ -45,9 +45,12 @@ if TYPE_CHECKING:
 VOCABULARY = "vocabulary.txt"
 #: In bytes; the same when writing, so that what is written can be read.
 LARGEST_VOCABULARY = 256 * 2**20
-_RESTORE = "restore it from a copy"
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _DIRECTIONS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+def _damaged(what: str) -> ReleaseError:
+    return ReleaseError(f"{what}; restore it from a copy.")
 
 
 def halves(text: str) -> bool:
@@ -85,9 +88,9 @@ def read_words(raw: bytes) -> tuple[str, ...]:
     try:
         words = tuple(from_line(line) for line in raw.decode().removesuffix("\n").split("\n"))
     except UnicodeDecodeError:
-        raise ReleaseError(f"{VOCABULARY} is not UTF-8; {_RESTORE}.") from None
+        raise _damaged(f"{VOCABULARY} is not UTF-8") from None
     if vocabulary_bytes(words) != raw:
-        raise ReleaseError(f"{VOCABULARY} is not as discreet writes it; {_RESTORE}.")
+        raise _damaged(f"{VOCABULARY} is not as discreet writes it")
     return words
 
 
@@ -106,7 +109,7 @@ def from_line(line: str) -> str:
     except ValueError:
         word = None
     if not isinstance(word, str):
-        raise ReleaseError(f"{VOCABULARY} has a line that is not a word; {_RESTORE}.")
+        raise _damaged(f"{VOCABULARY} has a line that is not a word")
     return word
 
 
@@ -186,12 +189,15 @@ def header_length(start: bytes, size: int) -> int:
     """Return the length of the header of a model file of ``size`` bytes that begins with these 8."""
     length = struct.unpack("<Q", start)[0] if len(start) == 8 else LARGEST_HEADER
     if length >= LARGEST_HEADER or length > size - 8:
-        raise ReleaseError(f"{MODEL} is not a safetensors file of discreet, or it is cut off; {_RESTORE}.")
+        raise _damaged(f"{MODEL} is not a safetensors file of discreet, or it is cut off")
     return length
 
 
-def read_header(raw: bytes, n_data: int, n_words: int) -> str:
-    """Check the header of a model file before its ``n_data`` bytes of numbers are read; return its metadata."""
+def read_header(raw: bytes, n_data: int) -> str:
+    """Check the header of a model file before its ``n_data`` bytes of numbers are read; return its metadata.
+
+    That shapes fit one another and the words is for the release to say that is made of them.
+    """
     entries = _json(raw)
     about = entries.pop("__metadata__", None)
     if not isinstance(about, dict) or set(about) != {"discreet"} or not isinstance(about["discreet"], str):
@@ -201,29 +207,27 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> str:
         )
     _check_schema(_json(about["discreet"]).get("schema"))
     if "topic_word" not in entries or not set(entries) <= {*_ARRAYS}:
-        raise ReleaseError(
-            f"{MODEL} must hold topic_word and no arrays but {', '.join(_ARRAYS)}; {_RESTORE}."
-        )
-    expected, n_topics = 0, 0
-    for name, entry in sorted(entries.items(), key=lambda item: item[0] != "topic_word"):
-        shape = entry.get("shape") if isinstance(entry, dict) and set(entry) == _ENTRY else None
-        if not isinstance(shape, list) or not all(type(n) is int and 0 < n <= n_data for n in shape):
-            raise ReleaseError(f"{name} in {MODEL} has no shape, or an impossible one; {_RESTORE}.")
-        if name == "topic_word":
-            n_topics = shape[0] if shape else 0
-        wanted = {"topic_weight": [n_topics], "word_weight": [n_words]}.get(name, [n_topics, n_words])
-        if entry.get("dtype") != "F64" or shape != wanted:
-            raise ReleaseError(
-                f"{name} in {MODEL} must be float64 of shape {wanted}, as {VOCABULARY} has {n_words} words, but is "
-                f"{_told(entry.get('dtype'), 20)} of shape {_told(shape, 40)}; {_RESTORE}."
-            )
-        expected += 8 * math.prod(shape)
+        raise _damaged(f"{MODEL} must hold topic_word and no arrays but {', '.join(_ARRAYS)}")
+    expected = 0
+    for name, entry in entries.items():
+        if not isinstance(entry, dict) or set(entry) != _ENTRY or not _is_shape(entry["shape"], n_data):
+            raise _damaged(f"{name} in {MODEL} has no shape, or an impossible one")
+        if entry["dtype"] != "F64":
+            raise _damaged(f"{name} in {MODEL} must be float64, but is {_told(entry['dtype'], 20)}")
+        expected += 8 * math.prod(entry["shape"])
     if expected != n_data:
-        raise ReleaseError(
-            f"{MODEL} should hold {expected} bytes of numbers, but holds {n_data}: it was cut off or changed; "
-            f"{_RESTORE}."
+        raise _damaged(
+            f"{MODEL} should hold {expected} bytes of numbers, but holds {n_data}: it was cut off or changed"
         )
     return about["discreet"]
+
+
+def _is_shape(value: Any, most: int) -> bool:
+    return (
+        isinstance(value, list)
+        and 1 <= len(value) <= 2
+        and all(type(n) is int and 0 < n <= most for n in value)
+    )
 
 
 def build(
@@ -255,9 +259,9 @@ def build(
     with suppress(ValueError):  # a promise of infinity, which JSON has no number for
         text = _metadata(release, vocabulary_bytes(words), stated)
     if text != told:
-        raise ReleaseError(
-            f"{MODEL} does not match its own content (numbers, settings, ledger, determinism): it was "
-            f"changed or is damaged; {_RESTORE}."
+        raise _damaged(
+            f"{MODEL} does not match its own content (numbers, settings, ledger, determinism): it was changed or is "
+            "damaged"
         )
     return release
 
@@ -269,7 +273,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
     try:
         return load(raw)
     except (SafetensorError, ValueError, TypeError, OverflowError, KeyError) as error:
-        raise ReleaseError(f"{MODEL} cannot be read ({_told(error, 200)}); {_RESTORE}.") from None
+        raise _damaged(f"{MODEL} cannot be read ({_told(error, 200)})") from None
 
 
 def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
@@ -318,11 +322,12 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
             proved = _guarantee(release)
     except (DiscreetError, ArithmeticError, ValueError, MemoryError) as error:
         raise ReleaseError(f"the ledger in {MODEL} cannot be accounted for: {_told(error, 200)}") from None
-    if not isinstance(stated, dict) or set(stated) != set(proved):
-        raise ReleaseError(f"{MODEL} must state its guarantee; {_RESTORE}.")
-    for name in ("words", "accountant"):
-        if not isinstance(stated[name], str):
-            raise ReleaseError(f"the guarantee in {MODEL} must say its {name} as text; {_RESTORE}.")
+    if (
+        not isinstance(stated, dict)
+        or set(stated) != set(proved)
+        or not all(isinstance(stated[name], str) for name in ("words", "accountant"))
+    ):
+        raise _damaged(f"{MODEL} must state its guarantee")
     claimed, found = number_in(stated["epsilon"]), number_in(proved["epsilon"])
     different = [name for name in ("delta", "privacy_unit", "neighboring") if stated[name] != proved[name]]
     if different or type(claimed) is not float or not claimed >= found * (1 - _SLACK):
@@ -363,7 +368,7 @@ def _check_schema(schema: Any) -> None:
 def settings_in(value: Any) -> dict[str, Any]:
     """Return settings as they stand in a file."""
     if not isinstance(value, dict):
-        raise ReleaseError(f"the settings in the file must be a JSON object; {_RESTORE}.")
+        raise _damaged("the settings in the file must be a JSON object")
     return {name: number_in(entry) for name, entry in value.items()}
 
 
@@ -388,9 +393,9 @@ def _json(raw: bytes | str) -> dict[str, Any]:
     try:
         value = read_json(raw)
     except ValueError as error:
-        raise ReleaseError(f"{MODEL} holds {error}; {_RESTORE}.") from None
+        raise _damaged(f"{MODEL} holds {error}") from None
     if not isinstance(value, dict):
-        raise ReleaseError(f"{MODEL} must hold a JSON object; {_RESTORE}.")
+        raise _damaged(f"{MODEL} must hold a JSON object")
     return value
 
 
@@ -400,11 +405,7 @@ CARD = "README.md"
 def save(release: "Release", card: str, folder: Path) -> None:
     """Write a release and its card to a new or empty folder, whole or not at all; an error leaves nothing behind."""
     words = vocabulary_bytes(release.vocabulary)
-    files = {
-        MODEL: model_bytes(release, words),
-        VOCABULARY: words,
-        CARD: card.encode(),
-    }
+    files = {MODEL: model_bytes(release, words), VOCABULARY: words, CARD: card.encode()}
     folder = folder.absolute()
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()) or _holds_something(folder):
         raise ReleaseError(f"expected a new or empty folder, but {folder} is not; name another one.")
@@ -446,7 +447,7 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
         words = read_words(raw_words)
         with _open(folder / MODEL, LARGEST_MODEL) as (file, size):
             length = header_length(file.read(8), size)
-            told = read_header(_read(file, length, MODEL), size - 8 - length, len(words))
+            told = read_header(_read(file, length, MODEL), size - 8 - length)
             file.seek(0)
             return build(_read(file, size, MODEL), told, words, sha256(raw_words).hexdigest(), kind)
     except OSError as error:
@@ -487,7 +488,7 @@ def _open(path: Path, limit: int) -> Generator[tuple[BinaryIO, int]]:
     with file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise ReleaseError(f"{path} is larger than a release can be; {_RESTORE}.")
+            raise _damaged(f"{path} is larger than a release can be")
         yield file, size
 
 

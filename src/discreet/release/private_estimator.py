@@ -72,48 +72,6 @@ def ledger_of_choices(X: Any) -> Ledger | None:
     return ledger if isinstance(ledger, Ledger) else None
 
 
-def faults_of_choices(
-    X: Any, ledger: Any, privacy_unit: str, neighboring: str, protects: Sequence[str]
-) -> list[DiscreetError]:
-    """Say where columns were chosen privately, and what that cost would not be told with a fit. Does not read X."""
-    choices = choices_of(X)
-    given = ledger if isinstance(ledger, Ledger) else None
-    book, fault = ledger_of_choices(X) if given is None else given, None
-    if not choices:
-        return []
-    if len({choice.ledger for choice in choices}) > 1:
-        fault = (
-            "the columns went through choices on several ledgers, so that no one ledger can tell what this fit "
-            "costs with them: make all choices on one, PrivateCountVectorizer(..., ledger=ledger)."
-        )
-    elif given is not None and given.identity != choices[0].ledger:
-        fault = (
-            "the words were chosen on another `ledger`, so that what they cost would be missing in this one: "
-            "choose them on the same, PrivateCountVectorizer(..., ledger=ledger), or leave `ledger=` out, and this "
-            "fit is booked where its words are."
-        )
-    elif book is None or book.closed:
-        fault = (
-            "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
-            "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
-            "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
-            "and pass it here, too: `ledger=`."
-        )
-    elif not all(book.holds(choice.booking, choice.entry) for choice in choices):
-        fault = (
-            "the `ledger` does not hold the choice of these words: it is an older state of the one that they were "
-            "booked on, and their cost would be missing. Put the newer file back, or choose words anew."
-        )
-    elif given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
-        cure = "count with a public list of words the texts themselves, or take PrivateLDA"
-        fault = (
-            f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
-            f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: "
-            f"{f'take `privacy_unit={book.privacy_unit!r}`' if book.privacy_unit in protects else cure}."
-        )
-    return [] if fault is None else [PrivacyError(fault)]
-
-
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
 _ledgers: "OrderedDict[tuple[str, ...], _Books]" = OrderedDict()
@@ -358,14 +316,11 @@ class PrivateEstimator(PlannedEstimator):
         if self.privacy_unit not in self._protects:
             units = " or ".join(f'"{unit}"' for unit in self._protects)
             faults.append(PrivacyError(f"`privacy_unit` must be {units}, but is {shown(self.privacy_unit)}."))
-        if self.ledger is None:
-            return faults
         if not isinstance(self.ledger, Ledger):
-            return [
-                *faults,
-                PrivacyError(f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}."),
-            ]
-        if (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
+            if self.ledger is not None:
+                fault = f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}."
+                faults.append(PrivacyError(fault))
+        elif (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
             faults.append(
                 PrivacyError(
                     f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would "
@@ -379,8 +334,45 @@ class PrivateEstimator(PlannedEstimator):
         return [*faults_of_persons(self.privacy_unit, X, persons), *self._faults_of_choices(X)]
 
     def _faults_of_choices(self, X: Any) -> list[DiscreetError]:
-        """Say where the columns of X were chosen privately, and what that cost would not be told with this fit."""
-        return faults_of_choices(X, self.ledger, self.privacy_unit, self.neighboring, self._protects)
+        """Say where columns were chosen privately, and what that cost would not be told with this fit."""
+        choices, given = choices_of(X), self.ledger
+        if not choices or not (given is None or isinstance(given, Ledger)):
+            return []
+        book = given or ledger_of_choices(X)
+        if len({choice.ledger for choice in choices}) > 1:
+            fault = (
+                "the columns went through choices on several ledgers, so that no one ledger can tell what this fit "
+                "costs with them: make all choices on one, PrivateCountVectorizer(..., ledger=ledger)."
+            )
+        elif given is not None and given.identity != choices[0].ledger:
+            fault = (
+                "the words were chosen on another `ledger`, so that what they cost would be missing in this one: "
+                "choose them on the same, PrivateCountVectorizer(..., ledger=ledger), or leave `ledger=` out, and this "
+                "fit is booked where its words are."
+            )
+        elif book is None or book.closed:
+            fault = (
+                "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
+                "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
+                "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
+                "and pass it here, too: `ledger=`."
+            )
+        elif not all(book.holds(choice.booking, choice.entry) for choice in choices):
+            fault = (
+                "the `ledger` does not hold the choice of these words: it is an older state of the one that they were "
+                "booked on, and their cost would be missing. Put the newer file back, or choose words anew."
+            )
+        elif given is None and (book.privacy_unit, book.neighboring) != (self.privacy_unit, self.neighboring):
+            cure = "count with a public list of words the texts themselves, or take PrivateLDA"
+            if book.privacy_unit in self._protects:
+                cure = f"take `privacy_unit={book.privacy_unit!r}`"
+            fault = (
+                f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
+                f"protect {self.privacy_unit} ({self.neighboring}), and one promise cannot hold both: {cure}."
+            )
+        else:
+            return []
+        return [PrivacyError(fault)]
 
 
 def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
@@ -398,7 +390,7 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
 
     And what is wrong with persons that come beside X. Looks at nothing of X but its size and the index of its rows.
     """
-    known, fault = persons is not None or knows_persons(X), None
+    known = persons is not None or knows_persons(X)
     if privacy_unit == "person" and persons is not None and isinstance(X, Iterator):
         fault = (
             "`persons` cannot be compared with documents that come one after another before the cost is booked: "
@@ -420,12 +412,11 @@ def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetE
             "out (Corpus.without_persons())."
         )
     elif persons is not None:
-        return [
-            ParameterError(
-                f"`persons` have no effect where the unit is {privacy_unit}: leave `persons=` out."
-            )
-        ]
-    return [] if fault is None else [PrivacyError(fault)]
+        fault = f"`persons` have no effect where the unit is {privacy_unit}: leave `persons=` out."
+        return [ParameterError(fault)]
+    else:
+        return []
+    return [PrivacyError(fault)]
 
 
 def book_together(
