@@ -16,6 +16,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import scipy.sparse as sp
+from shrinking import shrunk
 
 from discreet import PrivateLDA, TopicPrevalence
 from discreet.release.prevalence import PrevalenceRelease
@@ -66,7 +67,7 @@ def main(name: str, runs: int) -> None:
             release = model.fit(counts, by=labels).release_
             guessed.append(np.abs(oracle(release.sums, exact) - exact).mean())
             for kind, (mean, largest, held) in found.items():
-                shares = release.shares(kind)
+                shares = shrunk(release.sums) if kind == "shrunk" else release.shares(kind)
                 error = np.abs(shares.share - exact)
                 mean.append(error.mean())
                 largest.append(error.max())

@@ -12,7 +12,7 @@ from tests.marks import quick
 
 from discreet import PrivateLDA, TopicPrevalence
 from discreet.release.prevalence.changes import against_rest, compare, differences, growth, moving, trend
-from discreet.release.prevalence.shares import Sums, drawn, projected, raw, shrunk
+from discreet.release.prevalence.shares import Sums, drawn, projected, raw
 
 WEIGHT, RUNS = 0.5, 1000
 EPSILON = {0.1: 0.028, 0.25: 0.065, 1: 0.237}
@@ -72,30 +72,18 @@ def test_intervals_of_shares_hold_the_exact_share_of_each_cell(name, kind):
     check(np.stack(inside, 1))
 
 
-@pytest.mark.parametrize("name", ["two groups, much noise", "few in a group"])
-@pytest.mark.integration
-def test_intervals_of_shrunk_shares_hold_the_exact_share_of_each_cell(name):
-    shares, sizes, mu, rng = situation(name)
-    inside = []
-    for _ in range(RUNS):
-        found = shrunk(released(shares * sizes[:, None], sizes, mu, rng))
-        inside.append((found.low <= shares) & (shares <= found.high))
-    check(inside)
-
-
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_shrunk_and_projected_shares_lie_in_the_intervals_of_the_raw_ones(name):
+def test_projected_shares_lie_in_the_intervals_of_the_raw_ones(name):
     shares, sizes, mu, rng = situation(name)
     for _ in range(20):
         sums = released(shares * sizes[:, None], sizes, mu, rng)
         plain = raw(sums)
-        for kind in (projected, shrunk):
-            found = kind(sums)
-            assert np.array_equal(found.low, plain.low)
-            assert np.array_equal(found.high, plain.high)
-            assert (found.low <= found.share + 1e-9).all()
-            assert (found.share <= found.high + 1e-9).all()
-            assert np.allclose(found.share.sum(1), 1)
+        found = projected(sums)
+        assert np.array_equal(found.low, plain.low)
+        assert np.array_equal(found.high, plain.high)
+        assert (found.low <= found.share + 1e-9).all()
+        assert (found.share <= found.high + 1e-9).all()
+        assert np.allclose(found.share.sum(1), 1)
 
 
 def test_intervals_beyond_what_can_be_are_cut_in_their_order():

@@ -22,8 +22,8 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, shown, whole
-from discreet.errors import CorpusError, ParameterError, ReleaseError
+from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, whole
+from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
@@ -298,40 +298,6 @@ class Release(Promised):
         }
         return frame(self._labelled(columns))
 
-    def similar_words(self, word: str, n: int = 10) -> list[tuple[str, float]]:
-        """Return the words that stand in the same topics as a word, the most alike first; costs nothing.
-
-        Parameters
-        ----------
-        word : str
-            One of the vocabulary.
-        n : int, default 10
-
-        Returns
-        -------
-        list of (str, float)
-            Words, and from 0 to 1 how alike the topics are that use them: 1 less Hellinger's distance between the
-            p(k | w) of both. With few topics many words are nearly alike, and noise decides on their order.
-
-        Raises
-        ------
-        ParameterError
-            Where the release does not know the word.
-        """
-        if word not in self.vocabulary:
-            raise ParameterError(
-                f"`word` must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of "
-                "them."
-            )
-        weight = np.ones(len(self.topic_word)) if self.topic_weight is None else self.topic_weight
-        topic_of_word = np.sqrt((weight[:, None] * self.topic_word).T)
-        topic_of_word /= np.maximum(np.linalg.norm(topic_of_word, axis=1, keepdims=True), 1e-300)
-        own = self.vocabulary.index(word)
-        alike = topic_of_word @ topic_of_word[own]
-        nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
-        near = 1 - np.sqrt(np.maximum(1 - alike, 0))
-        return [(self.vocabulary[place], float(near[place])) for place in nearest]
-
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
     array = None
@@ -373,17 +339,12 @@ def _counted(X: Any, release: Release) -> Any:
     names: list[Any] = list(getattr(X, "columns", ())) if is_frame(X) else []
     of_words = set(release.vocabulary)
     if names and all(isinstance(name, str) for name in names):
-        if of_words.isdisjoint(names):
+        of_text = any(str(kind).lower() in _TEXT for kind in getattr(X, "dtypes", ()))
+        if of_words.isdisjoint(names) or (of_text and not of_words <= set(names)):
+            what = "has columns of text" if of_text else "has no word of the release as a column"
             raise CorpusError(
-                "no column of this frame is a word of the release: of texts, pass their column, frame['note'] or what "
-                "it is called."
-            )
-        if not of_words <= set(names) and any(
-            str(kind).lower() in _TEXT for kind in getattr(X, "dtypes", ())
-        ):
-            raise CorpusError(
-                "this frame has columns of text, but counts of the release's words are expected: of texts, pass their "
-                "column, frame['note'] or what it is called."
+                f"this frame {what}, but counts of the release's words are expected: of texts, pass their column, "
+                "frame['note'] or what it is called."
             )
     if known_words(release.vocabulary) is None:
         return X  # columns that nobody named have no words to count
@@ -482,7 +443,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input; count with the vocabulary of the release."
             )
-        return counts, float(self.release_.configuration.get("doc_topic_prior", 0.1))
+        return counts, self.release_.doc_topic_prior
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:

@@ -31,7 +31,6 @@ from discreet.release.prevalence.shares import (
     long_table,
     projected,
     raw,
-    shrunk,
     surely_there,
 )
 
@@ -68,8 +67,8 @@ def table_of(groups: tuple[str, ...], configuration: Mapping[str, Any]) -> Table
 
 
 Floats = NDArray[np.float64]
-Kind = Literal["projected", "shrunk", "raw"]
-_KINDS = {"raw": raw, "projected": projected, "shrunk": shrunk}
+Kind = Literal["projected", "raw"]
+_KINDS = {"raw": raw, "projected": projected}
 #: So many groups times topics a file can hold.
 MOST_CELLS = 1_000_000
 
@@ -123,10 +122,8 @@ class PrevalenceRelease(NumbersRelease):
     PURPOSE: ClassVar[str] = "shares of topics in groups"
 
     def __post_init__(self) -> None:
-        totals, counts = (
-            _numbers("topic_totals", self.topic_totals),
-            _numbers("unit_counts", self.unit_counts),
-        )
+        totals = _numbers("topic_totals", self.topic_totals)
+        counts = _numbers("unit_counts", self.unit_counts)
         groups, topics = _names("groups", self.groups), _names("topics", self.topics, distinct=False)
         if totals.shape != (len(groups), len(topics)) or counts.shape != (len(groups),):
             raise ReleaseError(
@@ -156,8 +153,8 @@ class PrevalenceRelease(NumbersRelease):
 
         Parameters
         ----------
-        kind : {"projected", "shrunk", "raw"}, default "projected"
-            See :mod:`discreet.release.prevalence.shares`. All have the same intervals, which hold the exact share of
+        kind : {"projected", "raw"}, default "projected"
+            See :mod:`discreet.release.prevalence.shares`. Both have the same intervals, which hold the exact share of
             each cell, of the documents at hand, with probability ``level``.
         level : float, default 0.95
         """
@@ -208,11 +205,8 @@ class PrevalenceRelease(NumbersRelease):
             Groups in their order; by default the periods, where groups are of dates.
         level : float, default 0.95
         """
-        found, names = (
-            changes.growth(self._ordered(groups), checked_level(level)),
-            self.periods if groups is None else groups,
-        )
-        many = max(1, len(names) // 4)
+        names = self._ordered(groups)
+        found, many = changes.growth(self._some(names), checked_level(level)), max(1, len(names) // 4)
         return found.named(self.topics, (_span(names[-many:]),), f"in {_span(names[:many])}")
 
     def trend(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Trend:
@@ -224,10 +218,10 @@ class PrevalenceRelease(NumbersRelease):
             Groups in their order; by default the periods, where groups are of dates.
         level : float, default 0.95
         """
-        some, names = self._ordered(groups), self.periods if groups is None else tuple(groups)
-        return changes.trend(some, checked_level(level))._replace(
-            topics=self.topics, groups=names, moves=changes.moving(some, checked_level(level))
-        )
+        names, level = self._ordered(groups), checked_level(level)
+        some = self._some(names)
+        found, moves = changes.trend(some, level), changes.moving(some, level)
+        return found._replace(topics=self.topics, groups=names, moves=moves)
 
     def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
         """Whether each topic's share surely differs between groups, all topics together; shape (n_topics,).
@@ -290,26 +284,26 @@ class PrevalenceRelease(NumbersRelease):
     def _columns_of_differences(self, level: float) -> dict[str, list[Any]]:
         if len(self.groups) == 1:
             return {}
-        found, unknown = self.against_rest(level=level), [None] * len(self.topics)
-        others = len(self.groups) - len(found.difference)  # "other" is no period
-        return {
-            name: [*part.ravel().tolist(), *(unknown * others)]
-            for name, part in (
-                ("difference", found.difference),
-                ("difference_low", found.low),
-                ("difference_high", found.high),
-                ("differs", found.certain),
-            )
+        found = self.against_rest(level=level)
+        unknown = [None] * (self.topic_totals.size - found.difference.size)  # "other" is no period
+        parts = {
+            "difference": found.difference,
+            "difference_low": found.low,
+            "difference_high": found.high,
+            "differs": found.certain,
         }
+        return {name: [*part.ravel().tolist(), *unknown] for name, part in parts.items()}
 
-    def _ordered(self, groups: Sequence[str] | None) -> Sums:
-        """Return the numbers of groups that have an order."""
-        if groups is None and not self.periods:
+    def _ordered(self, groups: Sequence[str] | None) -> tuple[str, ...]:
+        """Return groups that have an order: those given, or the periods."""
+        if groups is not None:
+            return tuple(groups)
+        if not self.periods:
             raise ParameterError(
                 "these groups are not periods, so nothing says what their order is; name them in order: "
                 f"{shown(list(self.groups[:3]))}, ..."
             )
-        return self._some(self.periods if groups is None else groups)
+        return self.periods
 
     def _some(self, groups: Sequence[str]) -> Sums:
         which = [self._index(group) for group in groups]
