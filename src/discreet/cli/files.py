@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import discreet
 from discreet._base.files import write_whole
 from discreet.cli.options import called, check_output_file, refuse_given
-from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS
 from discreet.errors import PrivacyError, ReleaseError
 
@@ -30,7 +29,7 @@ def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, li
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}
     row = FORMATS.get(known)
-    if not is_standard_input(source) and row is not None and row.holds == "counts" and not row.whole:
+    if row is not None and row.holds == "counts" and not row.whole:
         for side, option in zip(
             ("vocab", "persons", "labels"), ("vocabulary", "persons", "labels"), strict=True
         ):

@@ -22,7 +22,6 @@ import functools
 import inspect
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from discreet.release import PrevalenceRelease, Release
 
 Written = TypeVar("Written", "Release", "PrevalenceRelease")
-#: Bytes that a release of 100 topics of 2,000 words, with its report, takes.
-_ROOM = 8 << 20
 #: What each line begins with that is as private as the texts.
 PRIVATE = "PRIVATE | "
 #: What ``--about`` names.
@@ -61,7 +58,7 @@ _TEXTS = {*_DETAILS, *READ[:4], "folder", "token_pattern", "stop_words", "langua
 #: What options are that several commands take.
 SHARED = f"""
 MODEL: Folder of a saved release.
-CORPUS: File or folder that holds the documents; - for standard input.
+CORPUS: File or folder that holds the documents.
 --text: Field or column that holds the text; text by default.
 --sheet: Sheet of a workbook; by default the one with the columns asked for.
 --skip-empty: Leave out documents without text, or without a person where one is asked for.
@@ -199,7 +196,7 @@ def check_output_folder(folder: Path) -> None:
         raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
     if not folder.absolute().parent.is_dir():
         raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
-    _check_room(folder if folder.is_dir() else folder.absolute().parent, f"--out {folder}")
+    _check_place(folder if folder.is_dir() else folder.absolute().parent, f"--out {folder}")
 
 
 def check_output_file(
@@ -228,20 +225,12 @@ def check_output_file(
     if path.is_file() and path.stat().st_size > 0:
         raise ReleaseError(f"{option} {path} exists; name another file.")
     if path.is_file() or not path.exists():  # not a device
-        _check_room(path.absolute().parent, f"{option} {path}")
+        _check_place(path.absolute().parent, f"{option} {path}")
 
 
-def _check_room(folder: Path, what: str) -> None:
-    """Write as much as a large release takes, and take it away again: what is paid for must find room."""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(_ROOM))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise ReleaseError(
-            f"{what} cannot be written: {error.strerror}. Nothing was booked; make room, or name another place."
-        ) from None
+def _check_place(folder: Path, what: str) -> None:
+    if not os.access(folder, os.W_OK):
+        raise ReleaseError(f"{what} cannot be written: you may not write in {folder}; name another place.")
 
 
 def named_values(given: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, Any]:

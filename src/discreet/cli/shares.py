@@ -73,14 +73,11 @@ def labels_of(
     The second field is read by itself, with hardly a word of the texts.
     """
     from discreet.corpus import read_corpus
-    from discreet.corpus.files import is_standard_input
 
     if known == "shards":
         return None
     if len(fields) == 1:
         return documents.labels
-    if is_standard_input(corpus):
-        raise ParameterError("a cross table is read in two passes, so it cannot come from standard input.")
     given: dict[str, Any] = {**options, "label": fields[1], "vocabulary": documents.vocabulary[:1]}
     return documents.labels, read_corpus(corpus, known, **given).labels
 

@@ -3,7 +3,7 @@
 Messages hold names of files and fields and numbers of lines, never a piece of the text: the text is private,
 and messages end up in logs.
 
-gzip, bzip2, xz and zip are recognised by their first bytes, never by name, and read as streams: nothing is unpacked to
+gzip, bzip2 and xz are recognised by their first bytes, never by name, and read as streams: nothing is unpacked to
 the disk.
 """
 
@@ -16,7 +16,6 @@ import lzma
 import os
 import re
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Generator
@@ -53,6 +52,11 @@ _STREAMS: dict[str, Callable[[Any], Any]] = {
 }
 #: How pickles of protocol 2 and later begin; no text does.
 _PICKLE = re.compile(b"\x80[\x02-\x05]")
+#: What to do with those that are not read.
+_TO_UNPACK = {
+    "Zstandard": "unpack it: zstd -d",
+    "zip": "unpack it, and name the file, or the folder where each file is a document",
+}
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _DAMAGED = "is damaged: its compressed data cannot be read; copy or download it again"
@@ -132,33 +136,15 @@ class Source(NamedTuple):
     progress: Callable[[], tuple[int, int]]
 
 
-def is_standard_input(path: PathLike) -> bool:
-    """Whether what is to be read comes from a pipe."""
-    return os.fspath(path) == "-"
-
-
-@contextmanager
-def _bytes_of(path: PathLike) -> Generator[io.BufferedReader]:
-    if not is_standard_input(path):
-        with Path(path).open("rb") as raw:
-            yield raw
-        return
-    source: Any = getattr(sys.stdin, "buffer", None)
-    if source is None:
-        raise CorpusError("there is no standard input to read from; name a file.")
-    yield source if isinstance(source, io.BufferedReader) else io.BufferedReader(source)
-
-
 @contextmanager
 def open_source(path: PathLike) -> Generator[Source]:
     """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
-    piped = is_standard_input(path)
-    with _reading(path), _bytes_of(path) as raw, ExitStack() as stack:
-        size = 0 if piped else os.fstat(raw.fileno()).st_size
+    with _reading(path), Path(path).open("rb") as raw, ExitStack() as stack:
+        size, seekable = os.fstat(raw.fileno()).st_size, raw.seekable()
         kind = _kind_of(raw.peek(_LONGEST_MAGIC))
 
         def progress() -> tuple[int, int]:
-            return (0, 0) if piped else (min(raw.tell(), size), size)
+            return (min(raw.tell(), size), size) if seekable else (0, 0)
 
         if kind is None:
             yield Source(raw, progress)
@@ -179,31 +165,14 @@ def _kind_of(head: bytes) -> str | None:
 
 def _unpacked(raw: IO[bytes], name: str, kind: str) -> Any:
     """Return a compressed file's content as a stream."""
-    if kind == "Zstandard":
-        raise CorpusError(f"{name} is compressed with Zstandard, which is not read; unpack it: zstd -d.")
-    if kind != "zip":
-        return _STREAMS[kind](raw)
-    member = archive_member(raw, name)
-    if member.flag_bits & 1:
-        raise CorpusError(f"{name} is encrypted; unpack it.")
-    return zipfile.ZipFile(raw).open(member)
+    if kind not in _STREAMS:
+        raise not_unpacked(name, kind)
+    return _STREAMS[kind](raw)
 
 
-def archive_member(raw: IO[bytes], name: str) -> zipfile.ZipInfo:
-    """Return the one file in a zip archive; hidden ones and those of macOS aside."""
-    with unless_damaged(CorpusError(f"{name} {_DAMAGED}.")), zipfile.ZipFile(raw) as archive:
-        members = [
-            member
-            for member in archive.infolist()
-            if not member.is_dir()
-            and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
-        ]
-    if len(members) != 1:
-        raise CorpusError(
-            f"{name} is an archive of {len(members)} files, expected one; unpack it, and name the file, or the folder "
-            "where each file is a document."
-        )
-    return members[0]
+def not_unpacked(name: str, kind: str) -> CorpusError:
+    """Say what to do with a file that is packed in a way that is not read."""
+    return CorpusError(f"{name} is packed by {kind}, which is not read; {_TO_UNPACK[kind]}.")
 
 
 @contextmanager
@@ -295,8 +264,8 @@ def _refuse_binary(start: bytes, name: str, codec: str) -> None:
 def _undecodable(path: PathLike, codec: str) -> CorpusError:
     """Find where decoding fails, by a second pass; this is slow and happens once."""
     name = codec.removesuffix("-sig")
-    if is_standard_input(path):
-        return CorpusError(f"standard input is not {name} text; give `encoding=`.")
+    if not Path(path).is_file():  # a pipe is read once
+        return CorpusError(f"{os.fspath(path)} is not {name} text; give `encoding=`.")
     decoder = codecs.getincrementaldecoder(codec)("strict")
     offset = lines = held = 0
     with open_source(path) as source:

@@ -67,7 +67,7 @@ def read_corpus(
     Parameters
     ----------
     path : path, data frame, or what has ``column_names`` and gives a column by its name (a Hugging Face dataset)
-        The file, or "-" for standard input; gzip, bzip2, xz and zip are recognised by content. Or a folder of texts. Or
+        The file; gzip, bzip2 and xz are recognised by content. Or a folder of texts. Or
         a frame of pandas, polars, pyarrow or Dask; of a lazy one only the columns named are computed.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "xlsx", "txt" (a folder), "lines" (a document a line).

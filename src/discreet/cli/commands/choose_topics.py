@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Texts, check_output_file, check_output_folder, named_values, refuse_given
+from discreet.cli.options import Texts, check_output_folder, named_values, refuse_given
 from discreet.errors import ParameterError, PrivacyError
 
 _NEEDS_WORDS = (
@@ -70,7 +70,7 @@ def choose_topics(
             "--epsilon pays for topics that are trained here: name a new folder for them, --out."
         )
     if out is not None:
-        _ = check_output_folder(out) if private else check_output_file(out, (".html", ".svg"))
+        check_output_folder(out)
     if private and known in TEXT_FORMATS and not (vocabulary_is_public and vocabulary is not None):
         raise PrivacyError(_NEEDS_WORDS)
     with progress(quiet=quiet) as callback:

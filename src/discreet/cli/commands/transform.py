@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 import discreet
 from discreet._base.files import write_file
 from discreet.cli.options import OfRelease, check_output_file
-from discreet.errors import ParameterError, ReleaseError
+from discreet.errors import ParameterError
 
 
 def transform(
@@ -33,13 +32,13 @@ def transform(
     describes the new documents one by one and is as private as they are. Topics count from 1, as `discreet topics`
     lists them.
 
-    --out: File to write: .parquet, .csv or .jsonl.
+    --out: File to write: .csv or .jsonl.
     --id: Field that names each document; copied to the output.
     """
     from discreet.cli.display import console
     from discreet.cli.files import open_shards, say_skipped
 
-    check_output_file(out, (".parquet", ".csv", ".jsonl"))
+    check_output_file(out, (".csv", ".jsonl"))
     release = discreet.Release.load(model)
     taken = ["document", *(f"topic_{topic + 1}" for topic in range(len(release.topic_word)))]
     if id_ in taken:
@@ -119,19 +118,4 @@ def _write_jsonl(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None
             raw.write(json.dumps(dict(zip(columns, row, strict=True))).encode() + b"\n")
 
 
-def _write_parquet(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ReleaseError(
-            "writing Parquet needs pyarrow: pip install 'discreet[parquet]', or write .csv or .jsonl."
-        ) from None
-    tables = (pa.table(columns) for columns in blocks)
-    first = next(tables)
-    with pq.ParquetWriter(raw, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-
-
-_WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}
+_WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl}

@@ -26,7 +26,7 @@ from discreet.corpus.files import (
     unless_damaged,
 )
 from discreet.corpus.formats.table import Counted
-from discreet.corpus.shards.shard_file import labels_bytes, labels_of
+from discreet.corpus.shards.shard_file import json_bytes, labels_of
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError
@@ -243,13 +243,13 @@ def write_npz(corpus: Corpus, file: IO[bytes]) -> None:
         "format": np.array(b"csr"),
         "shape": np.array(counts.shape),
         "data": counts.data,
-        _VOCABULARY: _json(corpus.vocabulary),
-        _ORIGIN: _json(corpus.word_origin.to_json(corpus.vocabulary)),
+        _VOCABULARY: json_bytes(corpus.vocabulary),
+        _ORIGIN: json_bytes(corpus.word_origin.tojson_bytes(corpus.vocabulary)),
     }
     if corpus.persons is not None:
         arrays[_PERSONS] = corpus.persons
     if corpus.labels is not None:
-        arrays[_LABELS] = labels_bytes(corpus.labels)
+        arrays[_LABELS] = json_bytes(corpus.labels.tolist())
     np.savez_compressed(file, **arrays)
 
 
@@ -264,10 +264,6 @@ def read_shards(path: PathLike, callback: Callback | None) -> Counted:
     del callback
     corpus = ShardedCorpus(Path(path)).to_corpus()
     return Counted(*(getattr(corpus, name) for name in Counted._fields))
-
-
-def _json(value: Any) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)
 
 
 def _json_of(member: NDArray[np.uint8]) -> Any:

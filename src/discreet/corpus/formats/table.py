@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 from discreet._base.arrays import Csr
 from discreet._base.validate import is_folder, is_there, path_shown, shown
-from discreet.corpus.files import archive_member, is_standard_input, without_packing
+from discreet.corpus.files import not_unpacked, without_packing
 from discreet.corpus.vocabulary import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError
 
@@ -149,7 +149,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
     Parameters
     ----------
     path : path
-        Of names without an end that says it, the file must exist: a zip archive of one file is looked into.
+        Of names without an end that says it, the file must exist.
 
     Raises
     ------
@@ -162,17 +162,10 @@ def find_format(path: str | os.PathLike[str]) -> str:
     if (found := _format_of_name(file.name)) is not None:
         return found
     _refuse_converted(Path(without_packing(file.name)).suffix)
-    if is_standard_input(file):
-        raise CorpusError(
-            f"standard input has no name that says what it is; give `format=`, one of {listed()}."
-        )
     if not is_there(file):
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
-    if file.name.lower().endswith(".zip"):
-        with file.open("rb") as raw:
-            found = _format_of_name(archive_member(raw, os.fspath(file)).filename.rpartition("/")[2])
-        if found is not None:
-            return found
+    if file.suffix.lower() == ".zip":
+        raise not_unpacked(os.fspath(path), "zip")
     raise CorpusError(
         f"{os.fspath(path)}: its name does not say what it is; give `format=`, one of {listed()}."
     )

@@ -97,7 +97,7 @@ def shard_bytes(rows: Rows) -> bytes:
     if rows.persons is not None:
         arrays["persons"] = np.ascontiguousarray(rows.persons, np.int64)
     if rows.labels is not None:
-        arrays["labels"] = labels_bytes(rows.labels)
+        arrays["labels"] = json_bytes(rows.labels.tolist())
     return save(arrays)
 
 
@@ -191,13 +191,13 @@ def _parse(raw: bytes, shard: Shard) -> Rows | None:
         return None
 
 
-def labels_bytes(labels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return labels, all of one kind, as the bytes of JSON."""
-    return np.frombuffer(json.dumps(labels.tolist(), ensure_ascii=False).encode(), np.uint8)
+def json_bytes(value: Any) -> NDArray[np.uint8]:
+    """Return a value as the bytes of JSON."""
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)
 
 
 def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
-    """Return what :func:`labels_bytes` was given."""
+    """Return the labels, all of one kind, that were listed for :func:`json_bytes`."""
     listed = json.loads(member.tobytes())
     if not isinstance(listed, list):
         raise TypeError

@@ -26,7 +26,7 @@ from discreet._base.files import write_whole
 from discreet._base.persons import person_keys
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import PathLike
-from discreet.corpus.shards.shard_file import Rows, ShardEntry, labels_bytes, labels_of, shard_bytes
+from discreet.corpus.shards.shard_file import Rows, ShardEntry, json_bytes, labels_of, shard_bytes
 from discreet.errors import CorpusError
 
 _FILES = 128
@@ -78,7 +78,9 @@ class Spill:
             for number in np.unique(place).tolist():
                 chosen = order[cuts[number] : cuts[number + 1]]
                 counts: Csr = rows.counts[chosen]
-                labels = np.zeros(0, np.uint8) if rows.labels is None else labels_bytes(rows.labels[chosen])
+                labels = (
+                    np.zeros(0, np.uint8) if rows.labels is None else json_bytes(rows.labels[chosen].tolist())
+                )
                 opened = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 with os.fdopen(opened, "ab") as file:
                     for array in (tags[chosen], np.diff(counts.indptr), counts.indices, counts.data, labels):
