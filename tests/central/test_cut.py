@@ -68,7 +68,7 @@ def test_shards_keep_how_their_texts_were_cut(tmp_path):
         vocabulary=WORDS,
         words_are_public=True,
         shard_documents=250,
-        **HOW,
+        tokenizer=CUT,
     )
     written = write_shards(public_corpus(), tmp_path / "b", shard_documents=250)
     pieces = write_shards([public_corpus(), public_corpus()], tmp_path / "c")
@@ -77,7 +77,7 @@ def test_shards_keep_how_their_texts_were_cut(tmp_path):
     assert [part.cut for part in streamed] == [CUT.settings()] * 3
     assert read_corpus(tmp_path / "a").cut == streamed.to_corpus().cut == CUT.settings()
     chosen = fit_topics(
-        read_into_shards(tmp_path / "notes.jsonl", tmp_path / "e", **HOW),
+        read_into_shards(tmp_path / "notes.jsonl", tmp_path / "e", tokenizer=CUT),
         n_topics=2,
         epsilon=6.0,
         random_state=0,

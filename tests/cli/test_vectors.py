@@ -1,6 +1,5 @@
-"""`discreet vectors`, and word vectors in `fit` and `evaluate`: cut down, named in the release, compared with."""
+"""Word vectors in `fit` and `evaluate`: named in the release, compared with."""
 
-import hashlib
 import json
 import re
 
@@ -38,22 +37,6 @@ def fit_with(place, vectors):
     """The command, with vectors as its last two arguments."""
     settings = "--epsilon 4 --topics 2 --seed 1 -q".split()
     return ("fit", place / "notes.jsonl", *settings, "--word-vectors", vectors)
-
-
-def test_cut_down_with_its_digest(place, capsys):
-    out = place / "small.npz"
-    command = ("vectors", place / "glove.txt", "--words", place / "words.txt", "--out", out)
-    assert discreet(*command) == 0
-    said = capsys.readouterr().err
-    assert "23 of 24 words have a vector of 3 numbers in glove.txt" in said
-    for file in (place / "glove.txt", out):
-        assert f"{file.name} sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}" in said
-    with np.load(out) as file:
-        assert file["words"].tolist() == WORDS[:23]
-    assert discreet(*command) == 2
-    assert "small.npz exists; name another file." in capsys.readouterr().err
-    assert discreet(*command[:-1], place / "other.npz") == 0
-    assert "23 of 24 words have a vector of 3 numbers in glove.txt." in capsys.readouterr().err
 
 
 def test_fit_and_evaluate(place, capsys):

@@ -15,7 +15,15 @@ from tests.marks import quick
 
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError
 from discreet._base import files
-from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus import (
+    ShardedCorpus,
+    Tokenizer,
+    counting,
+    read_corpus,
+    read_into_shards,
+    write_corpus,
+    write_shards,
+)
 from discreet.corpus.formats import records
 from discreet.corpus.shards import spill
 from discreet.corpus.shards import spill as cut
@@ -509,7 +517,7 @@ def frames_of(rows, n_pieces=4):
 def test_frames_are_streamed_into_shards(tmp_path, which, owned):
     rows = lines(300)
     (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    how = {"person": "who" if owned else None, "stop_words": ["word3"]}
+    how = {"person": "who" if owned else None, "tokenizer": Tokenizer(stop_words=["word3"])}
     shards = read_into_shards(list(frames_of(rows))[which], tmp_path / "s", shard_documents=70, **how)
     whole, back = read_corpus(tmp_path / "all.jsonl", **how), shards.to_corpus()
     assert (back.vocabulary, back.word_origin, back.cut) == (whole.vocabulary, whole.word_origin, whole.cut)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.corpus import match_vectors
-from discreet.corpus.word_vectors import check_vectors, file_digest, write_vectors
+from discreet.corpus.word_vectors import check_vectors
 from discreet.errors import CorpusError, ParameterError
 
 WORDS = ["nurse", "ward", "pain"]
@@ -112,21 +112,6 @@ def test_words_with_spaces_in_a_text_file(tmp_path):
     path.write_text("the 0 1\n. . . 2 3\nnew york 4 5\n. 6 7\n")
     assert match_vectors(path, ["new york", ". . .", "."]).vectors.tolist() == [[4, 5], [2, 3], [6, 7]]
     assert match_vectors(path, ["."]).vectors.tolist() == [[6, 7]]
-
-
-def test_cut_down_and_read_again(tmp_path):
-    source, small, again = (tmp_path / name for name in ("big", "small.npz", "again.npz"))
-    source.write_bytes(text())
-    found = match_vectors(source, WORDS)
-    write_vectors(small, WORDS, found)
-    write_vectors(again, WORDS, found)
-    assert small.read_bytes() == again.read_bytes()
-    back = match_vectors(small, WORDS)
-    np.testing.assert_array_equal(back.vectors, found.vectors)
-    assert back.n_respelt == 0
-    assert back.digest == file_digest(small)
-    with np.load(small) as file:
-        assert str(file["source"]) == f"big sha256:{found.digest}"
 
 
 BINARY = b"5 3\n" + b"".join(

@@ -153,7 +153,7 @@ def test_a_page_of_nothing_but_noise_is_not_empty():
     assert re.search(r'<details class="folded" id="noise" open>', report(made))
 
 
-@pytest.mark.parametrize("width", [24, 34, 80])
+@pytest.mark.parametrize("width", [34, 80])
 def test_the_terminal_lists_them_last_and_breaks_no_word(width):
     made, truth = with_noise_topics()
     long = {"waa": "haemoglobin", "wbb": "inflammation"}

@@ -3,8 +3,8 @@
 Where nobody gives a callback, a bar is drawn in a notebook or at an interactive prompt, and nowhere else;
 :func:`show_progress` says otherwise.
 
-:class:`Bars` draws one line a stage, again as work goes on: no thread, nothing to close. Where documents are counted it
-says how many a second. A stage that ends within a second is not shown at all.
+:class:`Bars` draws one line a stage, again as work goes on: no thread, nothing to close. A stage that ends within a
+second is not shown at all.
 """
 
 import sys
@@ -103,40 +103,21 @@ class Bars:
     def __init__(self) -> None:
         self._began: dict[str, float] = {}
         self._drawn, self._last, self._width = 0.0, "", 0
-        self._rates = Rates()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Draw a stage of which ``done`` steps of ``total`` are over."""
         now = time.monotonic()
         began = self._began.setdefault(stage, now)
-        rate, over = self._rates.told(stage, done, now), done >= total
+        over = done >= total
         if over:
             del self._began[stage]
         if now - began < _QUIET or (now - self._drawn < _EVERY and not over and stage == self._last):
             return
         self._drawn, self._last = now, stage
-        line = f"{stage:<28} {_bar(done, total)} {done}/{total}  {now - began:.0f} s{rate}"
+        line = f"{stage:<28} {_bar(done, total)} {done}/{total}  {now - began:.0f} s"
         sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
         sys.stderr.flush()
         self._width = 0 if over else len(line)
-
-
-class Rates:
-    """Says how many documents a second a stage goes through, where it counts documents."""
-
-    def __init__(self) -> None:
-        self._began: dict[str, tuple[float, int, int]] = {}
-
-    def told(self, stage: str, done: int, now: float | None = None) -> str:
-        """Return ", 1,234 documents a second", or nothing where that is not known yet."""
-        now = time.monotonic() if now is None else now
-        began, first, last = self._began.get(stage, (now, done, done))
-        if done < last:  # another pass
-            began, first = now, done
-        self._began[stage] = began, first, done
-        if not stage.startswith("documents") or done == first or now == began:
-            return ""
-        return f", {(done - first) / (now - began):,.0f} documents a second"
 
 
 def _bar(done: int, total: int) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet._base.progress import Bars, Callback, Rates
+from discreet._base.progress import Bars, Callback
 from discreet.cli.files import written
 from discreet.release import Release
 from discreet.release.files import clean
@@ -24,7 +24,7 @@ from discreet.report.wording import told as noise_told
 if TYPE_CHECKING:
     from discreet.report.comparison import Comparison
 
-_NARROW, _WIDE = 40, 10_000
+_WIDE = 10_000
 #: What a promise is worth that was made with a seed.
 SEEDED = "Made with a seed: reproducible, not for release."
 _UNFIT = "Do not publish this: "
@@ -56,21 +56,20 @@ def whole_words(console: Console) -> Console:
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Generator[Callback]:
-    """Show progress as bars on a terminal, else as a plain line a stage; where documents are counted, how fast, too."""
+    """Show progress as bars on a terminal, else as a plain line a stage."""
     if quiet:
         yield lambda stage, done, total: None
     elif sys.stderr.isatty():
         yield Bars()
     else:
-        rates, lines, last = Rates(), console(), ("", 0, 0)
+        lines, last = console(), ("", 0, 0)
 
         def say(stage: str, done: int, total: int) -> None:
             nonlocal last
-            rate = rates.told(stage, done)
             now, before = (stage, done, total), last
             last = now
             if done == total and now != before:  # a reader may say twice that it is done
-                lines.print(f"{stage} {done}/{total}{rate}")
+                lines.print(f"{stage} {done}/{total}")
 
         yield say
 
@@ -126,24 +125,15 @@ def print_topics(
 ) -> None:
     """Print a table of topics, the heaviest first where the release knows their weights, mostly noise last."""
     words = release.top_words(n_words, by=by)
-    longest = max(len(shown(word)) for row in words for word in row)
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    narrow = out.width < _NARROW
-    table.add_column("" if narrow else "topic", justify="right", no_wrap=True)
-    weights = release.topic_weight
-    if weights is not None and not narrow:
-        table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("words", overflow="fold", min_width=min(longest, out.width))
-    noisy = mostly_noise(release)
+    weights, noisy = release.topic_weight, mostly_noise(release)
     apart = ", " if any(" " in word for row in words for word in row) else " "
+    rows: list[list[str]] = []
     for topic in by_share(release):
         share = [] if weights is None else [f"{100 * weights[topic]:.1f} %"]
         name = release.topic_names[topic]
-        before = [f"{one}: " for one in share] if narrow else []
         called = "(mostly noise) " if noisy[topic] else "" if name is None else f"{shown(name)}: "
-        told = "".join([*before, called, apart.join(map(shown, words[topic]))])
-        table.add_row(str(topic + 1), *(share if not narrow else ()), Text(told))
-    out.print(table)
+        rows.append([str(topic + 1), *share, called + apart.join(map(shown, words[topic]))])
+    print_table(out, (">topic", *([] if weights is None else [">share"]), "words"), rows)
     if told := noise_told(release):
         out.print(f"{told}: fewer topics, more epsilon or more texts would help.")
 

@@ -12,7 +12,6 @@ refused with the line of gensim that makes text of it.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 
 from discreet._base.arrays import is_frame, listed_texts
 from discreet._base.callers import warn_caller
-from discreet._base.files import write_whole
 from discreet._base.validate import kind_of
 from discreet.corpus.files import PathLike, open_source, unless_damaged
 from discreet.errors import CorpusError, ParameterError, WordVectorsWarning
@@ -333,31 +331,6 @@ def check_vectors(source: Any) -> None:
             "(words, array)."
         )
     _read_object(source, _Table([]))
-
-
-def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> None:
-    """Write the words that have a vector, and their vectors, as ``.npz``: the same input gives the same bytes.
-
-    The name and digest of where they came from go with them, for whoever asks later.
-
-    Parameters
-    ----------
-    path : path
-        New or replaced, whole or not at all.
-    words : sequence of str
-        The vocabulary, in the order of the rows of ``found.vectors``.
-    found : WordVectors
-        What :func:`match_vectors` returned for these words.
-    """
-    known: list[int] = np.flatnonzero(~np.isnan(found.vectors).any(1)).tolist()
-    raw = io.BytesIO()
-    np.savez(
-        raw,
-        words=np.array([words[row] for row in known], dtype=np.str_),
-        vectors=found.vectors[known].astype("<f4"),
-        source=np.array(f"{found.name} sha256:{found.digest}"),
-    )
-    write_whole(raw.getvalue(), Path(path), "word vectors")
 
 
 def _made_for(found: WordVectors, words: list[str]) -> WordVectors:

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.commands.perturb import (
-    give,
-    nothing_written,
-    read_documents,
-    say_recorded,
-    say_spent,
-    say_unreachable,
-)
+from discreet.cli.commands import perturb
 from discreet.cli.options import Texts, all_but, check_output_file
 from discreet.errors import ParameterError, PrivacyError
 
@@ -78,7 +71,7 @@ def answer(
             "answer only if the writer agrees to lose more."
         )
     words = asked.question.vocabulary
-    corpus, names, cut = read_documents(documents, words, name, how)
+    corpus, names, cut = perturb.read_documents(documents, words, name, how)
     if names == [None] and documents.is_file() and how.format_of(documents) == "lines":
         names = [documents.name]
     if None in names:
@@ -92,14 +85,14 @@ def answer(
         return made, 0.0 if made is None else memo.loss_of(own, words, name=called)
 
     # A refusal is by an earlier report: the budget has room for a first one.
-    reports, losses, spent, refusal = give(reply, corpus, names)
+    reports, losses, spent, refusal = perturb.give(reply, corpus, names)
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
-    say_unreachable(cut, words, say)
-    say_spent(spent, "answer", always)
+    perturb.say_unreachable(cut, words, say)
+    perturb.say_spent(spent, "answer", always)
     if not reports:
         if len(spent) == len(names):
-            raise nothing_written(len(spent), "answer", refusal)
+            raise perturb.nothing_written(len(spent), "answer", refusal)
         left = len(names) - len(spent)
         others = "the other document is not" if left == 1 else f"none of the other {left} documents is"
         told = others if spent else others.replace(" other", "")
@@ -108,6 +101,6 @@ def answer(
     write_reports(out, reports)
     say.print(f"wrote {out}: answers of {len(reports)} of {len(names)} documents")
     say.print(asked.guarantee)
-    say_recorded(memory, losses, asked.channel.epsilon, "answer", say, always)
+    perturb.say_recorded(memory, losses, asked.channel.epsilon, "answer", say, always)
     if len(names) > 1:
         always.print("Losses are per document: for whoever writes several, they add up.")

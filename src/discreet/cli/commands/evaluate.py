@@ -193,16 +193,7 @@ def _measure(
     release: "Release", documents: "Corpus", vectors: Path | None, public: "Corpus | None", name: str
 ) -> dict[str, Any]:
     """Return all figures: exact statistics of the documents, and of the reference where there is one."""
-    from discreet.evaluate import (
-        classification_report,
-        coherence_npmi,
-        coherence_umass,
-        completion_perplexity,
-        diversity,
-        public_topics,
-        transductive_perplexity,
-        unigram,
-    )
+    from discreet import evaluate as measures
 
     topics, weight = release.topic_word, release.topic_weight
     value = release.configuration.get("doc_topic_prior", 0.1)
@@ -211,21 +202,21 @@ def _measure(
     matched, sizes = _matched(release, documents, "--corpus")
 
     def perplexity(of: Any, **how: Any) -> float:
-        return completion_perplexity(of, matched, **({"random_state": _HALVES, "n_jobs": -1} | how))
+        return measures.completion_perplexity(of, matched, **({"random_state": _HALVES, "n_jobs": -1} | how))
 
     answer: dict[str, Any] = {"guarantee": release.guarantee, "topics": len(topics), "corpus": sizes}
     answer["completion_perplexity"] = perplexity(topics, **inferred)
     if weight is not None:
         answer["unigram_of_release"] = perplexity((weight @ topics)[None])
-    answer["unigram_of_corpus"] = perplexity(unigram(matched))
-    answer["transductive_perplexity"] = transductive_perplexity(topics, matched, **inferred)
-    answer["diversity"] = diversity(topics)
+    answer["unigram_of_corpus"] = perplexity(measures.unigram(matched))
+    answer["transductive_perplexity"] = measures.transductive_perplexity(topics, matched, **inferred)
+    answer["diversity"] = measures.diversity(topics)
     if vectors is not None:  # what they and the release's word frequencies give without its topics
         if release.word_weight is None:
             raise ReleaseError(
                 "this release does not say how frequent words are, so --word-vectors have no line here."
             )
-        alone = public_topics(vectors, release.vocabulary, len(topics), release.word_weight)
+        alone = measures.public_topics(vectors, release.vocabulary, len(topics), release.word_weight)
         figure = perplexity(alone, **inferred)
         answer["public_alone"] = {"completion_perplexity": figure, "word_vectors": vectors.name}
     if public is not None:
@@ -234,14 +225,14 @@ def _measure(
             "name": name,
             **sizes,
             "top": _TOP,
-            "coherence_npmi": coherence_npmi(topics, counted, top=_TOP),
-            "coherence_umass": coherence_umass(topics, counted, top=_TOP),
+            "coherence_npmi": measures.coherence_npmi(topics, counted, top=_TOP),
+            "coherence_umass": measures.coherence_umass(topics, counted, top=_TOP),
         }
     if matched.labels is not None:
         train, test = matched.split(0.5, random_state=_HALVES)
         assert train.labels is not None
         assert test.labels is not None
-        report = classification_report(topics, train, train.labels, test, test.labels, **inferred)
+        report = measures.classification_report(topics, train, train.labels, test, test.labels, **inferred)
         answer["labels"] = {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
     return answer
 

@@ -45,12 +45,7 @@ def prevalence(
     --report: Also write a page to look at: .html.
     --table: Also write the shares as a table: .csv.
     """
-    from discreet.central.prevalence.brought import (
-        error_in_points,
-        labels_of_all,
-        read_topics,
-        units_with_words,
-    )
+    from discreet.central.prevalence import brought
     from discreet.cli.display import console, print_guarantee, progress
     from discreet.engines import ProcessEngine
 
@@ -62,7 +57,7 @@ def prevalence(
         check_field(corpus, known, by)
     elif known == "shards":
         raise ParameterError("shards have labels: give --by label, and the public groups.")
-    release = read_topics(model) if model.is_file() else discreet.Release.load(model)
+    release = brought.read_topics(model) if model.is_file() else discreet.Release.load(model)
     options = how.options(known, stop_words=None, release=release)
     options |= {} if person is None else {"person": person}
     documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
@@ -92,8 +87,10 @@ def prevalence(
         engine = ProcessEngine(-1, callback=callback) if known == "shards" else None
         shares.set_params(callback=callback, engine=engine, ledger=book)
         if by is None:
-            labels = labels_of_all(documents)
-            points = error_in_points(units_with_words(documents), len(release.topic_word), epsilon, delta)
+            labels = brought.labels_of_all(documents)
+            points = brought.error_in_points(
+                brought.units_with_words(documents), len(release.topic_word), epsilon, delta
+            )
             said = (
                 f"{len(labels) - labels.count(None):,} of {len(labels):,} documents have a word of the topics"
             )

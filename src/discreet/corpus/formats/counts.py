@@ -244,7 +244,7 @@ def write_npz(corpus: Corpus, file: IO[bytes]) -> None:
         "shape": np.array(counts.shape),
         "data": counts.data,
         _VOCABULARY: json_bytes(corpus.vocabulary),
-        _ORIGIN: json_bytes(corpus.word_origin.tojson_bytes(corpus.vocabulary)),
+        _ORIGIN: json_bytes(corpus.word_origin.to_json(corpus.vocabulary)),
     }
     if corpus.persons is not None:
         arrays[_PERSONS] = corpus.persons

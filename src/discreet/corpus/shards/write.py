@@ -239,10 +239,6 @@ def read_into_shards(
     label: str | None = None,
     vocabulary: WordList | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
-    token_pattern: str | None = None,
-    lowercase: bool | None = None,
-    stop_words: Any = None,
-    ngram_range: tuple[int, int] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     skip_empty: bool = False,
@@ -262,8 +258,10 @@ def read_into_shards(
     format : str, optional
         A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
-    text, person, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
+    text, person, label, vocabulary
         As for :func:`read_corpus`; labels become texts.
+    tokenizer : Tokenizer or callable, optional
+        How a text becomes words, such as ``Tokenizer(stop_words="english")``.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
     callback : callable, optional
@@ -301,13 +299,7 @@ def read_into_shards(
             "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
         )
     listed = listed_words(vocabulary, words_are_public, encoding=encoding, files=files)
-    cut = choose_tokenizer(
-        tokenizer,
-        token_pattern=token_pattern,
-        lowercase=lowercase,
-        stop_words=stop_words,
-        ngram_range=ngram_range,
-    )
+    cut = choose_tokenizer(tokenizer)
     read = read_frames if framed else reader_of(name).function("read")
     with new_folder(folder) as new:
         spill = Spill(new, person is not None)
