@@ -13,7 +13,7 @@ import pytest
 from tests.report.report_cases import HOSTILE, release
 
 import discreet
-from discreet import Corpus, Ledger, PrivateLDA, fit_topics
+from discreet import Corpus, Ledger, ParameterError, PrivateLDA, Release, fit_topics
 from discreet._base import progress
 from discreet._base.display import table_html
 from discreet.evaluate.choosing import TopicNumbers
@@ -247,6 +247,26 @@ def test_a_release_says_what_its_ledger_has_left():
     assert f"about {left} of epsilon = 8 on the ledger, for other runs" in made._repr_html_()
     assert "nothing of epsilon = 6 on the ledger" in fit_topics(texts, epsilon=6.0, **how)._repr_html_()
     assert "on the ledger" not in release(epsilon=float("inf"))._repr_html_()
+
+
+def test_similar_words_stand_in_the_same_topics():
+    topic_word = np.array([[0.4, 0.4, 0.1, 0.1], [0.05, 0.05, 0.45, 0.45]])
+    made = Release(
+        topic_word, ("pain", "ache", "food", "soup"), Ledger(1.0), topic_weight=np.array([0.5, 0.5])
+    )
+    (first, alike), (_, less), _ = made.similar_words("pain")
+    assert (first, alike) == ("ache", pytest.approx(1.0))
+    topics = topic_word / topic_word.sum(0)
+    distance = np.sqrt(1 - np.sqrt(topics[:, 0] * topics[:, 2]).sum())
+    assert less == pytest.approx(1 - float(distance))
+    nearly = Release(
+        np.array([[0.5, 0.499, 0.001], [0.001, 0.1, 0.899]]), ("pain", "ache", "food"), Ledger(1.0)
+    )
+    (_, alike), _ = nearly.similar_words("pain")
+    assert alike < 0.8  # with the Bhattacharyya coefficient, .94: nearly all words seemed alike
+    assert [word for word, _ in made.similar_words("food", 1)] == ["soup"]
+    with pytest.raises(ParameterError, match="none of them"):
+        made.similar_words("tea")
 
 
 def test_frames_hold_what_json_can(tmp_path):

@@ -22,8 +22,8 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_fra
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, whole
-from discreet.errors import CorpusError, ReleaseError
+from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, shown, whole
+from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
@@ -297,6 +297,40 @@ class Release(Promised):
             "words": [" ".join(words[topic]) for topic in order],
         }
         return frame(self._labelled(columns))
+
+    def similar_words(self, word: str, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words that stand in the same topics as a word, the most alike first; costs nothing.
+
+        Parameters
+        ----------
+        word : str
+            One of the vocabulary.
+        n : int, default 10
+
+        Returns
+        -------
+        list of (str, float)
+            Words, and from 0 to 1 how alike the topics are that use them: 1 less Hellinger's distance between the
+            p(k | w) of both. With few topics many words are nearly alike, and noise decides on their order.
+
+        Raises
+        ------
+        ParameterError
+            Where the release does not know the word.
+        """
+        if word not in self.vocabulary:
+            raise ParameterError(
+                f"`word` must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of "
+                "them."
+            )
+        weight = np.ones(len(self.topic_word)) if self.topic_weight is None else self.topic_weight
+        topic_of_word = np.sqrt((weight[:, None] * self.topic_word).T)
+        topic_of_word /= np.maximum(np.linalg.norm(topic_of_word, axis=1, keepdims=True), 1e-300)
+        own = self.vocabulary.index(word)
+        alike = topic_of_word @ topic_of_word[own]
+        nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
+        near = 1 - np.sqrt(np.maximum(1 - alike, 0))
+        return [(self.vocabulary[place], float(near[place])) for place in nearest]
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
