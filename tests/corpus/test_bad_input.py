@@ -74,7 +74,7 @@ CASES = [
         "a.jsonl",
         GOOD + line(text="a", who={}),
         {"label": "who"},
-        ["line 2: field 'who' must be str or int", "object"],
+        ["line 2: field 'who' must be text, a whole number or a date", "object"],
     ),
     (
         "a.jsonl",

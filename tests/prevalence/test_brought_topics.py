@@ -142,7 +142,7 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert "in this map" not in page
     for share in made.shares().share[0]:  # one number for one share
         assert page.count(f"{100 * share:.1f}\u202f%<small>") == 1
-    assert "overall)" not in page
+    assert "% overall" not in page
     assert "<small>w0a, w0b, w0c</small>" in page
     assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))
     assert Ledger.open("b.json").spent().epsilon == pytest.approx(1.0)

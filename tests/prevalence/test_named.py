@@ -25,8 +25,8 @@ def test_a_difference_has_the_names_of_its_groups_and_topics():
     assert frame["certain"].tolist() == [True, True]
     told = found.in_words()
     assert told[0].startswith("north: ")
-    assert "north: more of \u201cword0 other0\u201d than in south, by +40.0 points (" in told[0] + told[1]
-    assert "north: less of \u201cword1 other1\u201d than in south, by -40.0 points (" in told[0] + told[1]
+    assert "north: 40.0 points more of \u201cword0 other0\u201d than in south (" in told[0] + told[1]
+    assert "north: 40.0 points less of \u201cword1 other1\u201d than in south (" in told[0] + told[1]
     assert WARDS.compare("west", "west").in_words() == [
         "Nothing differs clearly: noise and chance may explain all differences."
     ]
@@ -45,7 +45,7 @@ def test_growth_says_between_which_periods():
     assert set(found.groups) == {"2024-07\u20132024-08"}
     assert found.against == "in 2024-01\u20132024-02"
     assert (
-        "2024-07\u20132024-08: more of \u201cword0 other0\u201d than in 2024-01\u20132024-02, by +51.4"
+        "2024-07\u20132024-08: 51.4 points more of \u201cword0 other0\u201d than in 2024-01\u20132024-02 ("
         in " ".join(found.in_words())
     )
     assert TIMES.growth(MONTHS[:4]).against == "in 2024-01"

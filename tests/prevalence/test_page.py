@@ -6,6 +6,7 @@ import io
 import math
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_what_the_noise_explains_is_grey_and_no_news():
     assert "No single group differs from all the others" in page
     assert not re.search(r'<td class="(more|less)', page)
     told = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
-    assert "ward 0: more of \u201cword0 other0\u201d than in all the others together, by +60.0 points" in told
+    assert "ward 0: 60.0 points more of \u201cword0 other0\u201d than in all the others together (" in told
     assert "ward 1:" not in told.split("</ul>")[0]
     assert len(re.findall(r'<td class="more\d"', told)) == 2
     assert len(re.findall(r'<tr class="(?:more|less)"><th scope="row">ward [02]: [12] ', told)) == 4
@@ -78,7 +79,8 @@ def test_page_terminal_table_and_sentences_show_one_interval_for_a_difference(ca
         ends = f"{100 * low:+.1f} to {100 * high:+.1f}"
         assert ends in told
         assert ends.replace("-", "\u2212") in page
-        assert ends in " ".join(found.in_words())
+        least, most = sorted((100 * abs(low), 100 * abs(high)))
+        assert f"({least:.1f} to {most:.1f})" in " ".join(found.in_words())
     assert columns["difference_low"] == found.low.ravel().tolist()
     assert columns["difference_high"] == found.high.ravel().tolist()
 
@@ -377,3 +379,22 @@ def test_three_sentences_say_what_it_comes_to():
     lead = re.search(r'<p class="lead">(.*?)</p>', page, re.S)[1]
     assert "4 of 6 shares clearly differ from those of all the others together." in lead
     assert "nearly the same would have been published" in lead
+
+
+@pytest.mark.parametrize(("n_groups", "listed"), [(4, 8), (8, 10)])
+def test_the_sentences_list_all_that_differs_clearly_or_say_how_many_they_are(n_groups, listed):
+    made = release(np.tile([[0.9, 0.1], [0.1, 0.9]], (n_groups // 2, 1)))
+    page, clear = made.to_html(), 2 * n_groups
+    assert f"{clear} of {clear} shares clearly differ" in page
+    assert page.partition("<ul>")[2].partition("</ul>")[0].count("<li>") == listed
+    assert (f"These are the 10 largest of {clear}" in page) == (clear > listed)
+
+
+def test_a_long_name_of_a_group_stands_whole_in_lines_of_its_own():
+    names = ["Computer graphics (software and algorithms)", "Mac hardware and peripherals", "Autos"]
+    page = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]], groups=names).to_html()
+    svg = page.partition('aria-label="Shares by group">')[2].partition("</svg>")[0]
+    lines = re.findall(r'<tspan x="\d+" y="([\d.]+)" dy=".35em">([^<]+)<', svg)
+    assert " ".join(text for _, text in lines) == " ".join(names)
+    heights = [float(y) for y, _ in lines]
+    assert all(below - above >= 13 for above, below in pairwise(heights))

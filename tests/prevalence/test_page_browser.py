@@ -73,6 +73,9 @@ def test_in_the_dark_words_stand_out_from_their_ground(browser, tmp_path):
     for shade in ("td.noise", "td[class^=more]", "td[class^=less]"):
         contrast = page.locator(f"table.heat {shade}").first.evaluate(_CONTRAST)
         assert contrast > 4.5, shade
+    ground = "cell => Math.max(...getComputedStyle(cell).backgroundColor.match(/\\d+/g).map(Number))"
+    for cell in page.locator("table.heat td[class^=more], table.heat td[class^=less]").all()[:40]:
+        assert cell.evaluate(ground) < 160
     context.close()
 
 
@@ -92,6 +95,7 @@ def test_a_narrow_screen_says_that_more_charts_are_to_the_side(browser, tmp_path
         page = browser.new_page(viewport={"width": width, "height": 844})
         page.goto(path.as_uri())
         assert page.get_by_text("20 charts, side by side").is_visible() == seen
+        assert page.get_by_text("A wide table: swipe").first.is_visible() == seen
         page.close()
 
 

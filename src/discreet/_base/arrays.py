@@ -264,8 +264,15 @@ def listed_texts(values: Any) -> list[str] | None:
     return items if all(isinstance(item, str) for item in items) else None
 
 
-def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice: str = _COUNT_ANEW) -> Any:
-    """Return documents with their columns in the order of ``words``.
+def in_order(
+    X: Any,
+    words: tuple[str, ...] | None,
+    what: str = "counts",
+    advice: str = _COUNT_ANEW,
+    *,
+    drop_others: bool = False,
+) -> Any:
+    """Return documents with their columns in the order of ``words``; further ones are refused, or dropped.
 
     Parameters
     ----------
@@ -284,7 +291,7 @@ def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice
     CorpusError
         Where X is of other words.
     """
-    order = column_order(X, words, what, advice)
+    order = column_order(X, words, what, advice, drop_others=drop_others)
     if order is None:
         return X
     matrix = (

@@ -149,7 +149,8 @@ def read_corpus(
         raise ParameterError("give label= or labels=, not both.")
     if skip_empty and (persons is not None or labels is not None):
         raise ParameterError(
-            "skip_empty= leaves out documents that persons= and labels= speak of; use fields."
+            "skip_empty= leaves out documents that persons= and labels= speak of; "
+            "name their columns instead: person=, label=."
         )
     by_row = {"persons": _one_a_line(persons, encoding), "labels": _one_a_line(labels, encoding)}
     called = by_row["labels"]

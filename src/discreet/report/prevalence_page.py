@@ -27,7 +27,7 @@ from discreet.report.page import template
 from discreet.report.svg import axis_top, difference_chart, interval_chart, line_chart
 from discreet.report.wording import shown
 
-_TOLD = 6
+_MOST_TOLD = 10
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
 #: Columns of a heat map; charts of a cross table.
@@ -71,7 +71,8 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             heat=_heat(drawn),
             sentences=_sentences(drawn, changes),
             brought=bool(release.topic_words),
-            told=[] if found is None else _told(release, found),
+            told=[] if found is None or not found.certain.any() else list(map(clean, found.in_words())),
+            most_told=_MOST_TOLD,
             differences=None if found is None or periods else _differences(release, found),
             changes=changes,
             label=_label(release),
@@ -297,23 +298,13 @@ def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
     return rows
 
 
-def _told(release: PrevalenceRelease, found: Differences) -> list[str]:
-    """Return sentences on what differs clearly, the largest differences first."""
-    return [
-        f"{row['group']}: {row['state']} of \u201c{row['name']}\u201d than in all the others together, "
-        f"by {row['change']} points ({row['low']} to {row['high']})."
-        for row in _rows(release, found, most=_TOLD)
-        if row["state"] != "noise"
-    ]
-
-
 def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, Any]:
     """Return the differences of groups from all others: those that are clear, and the next largest, in grey."""
     rows = _rows(release, found, most=max(_FEWEST_ROWS, min(int(found.certain.sum()), _MOST_ROWS)))
     return {"rows": rows, "rest": found.certain.size - len(rows), "some": bool(found.certain.any())}
 
 
-def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[dict[str, Any]]:
+def _rows(release: PrevalenceRelease, found: Differences, most: int) -> list[dict[str, Any]]:
     """Return the largest differences, certain ones first."""
     size = np.where(found.certain, 2.0, 0.0) + np.abs(found.difference)
     chosen: list[int] = np.argsort(-size.ravel(), kind="stable")[:most].tolist()

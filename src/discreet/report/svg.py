@@ -20,13 +20,14 @@ Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 17 (1
 
 import math
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import escape
 from numpy.typing import NDArray
 
-from discreet.report.wording import cut, shown
+from discreet.report.wording import shown
 
 Floats = NDArray[np.float64]
 #: Left, top, right, bottom.
@@ -227,7 +228,7 @@ def _tenth(value: float) -> float:
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 120, 40, 18
 _CHART_ROW = 18
-_NAME = 110
+_NAME = 124
 
 
 def axis_top(share: Floats, high: Floats) -> float:
@@ -284,18 +285,25 @@ def interval_chart(
     A group is what it is called, and what is said of it where it is pointed at; its state is "more", "less" or "noise":
     what it surely is to the others. Where ``rest`` is not a number there is no short line.
     """
-    height = _CHART_ROW * len(share) + _BOTTOM
+    names = [wrap(group, 19, max_lines=3, placeholder="\u2026") for group, _ in groups]
+    ends = np.cumsum([max(_CHART_ROW, 13 * len(lines) + 3) for lines in names])
+    height = int(ends[-1]) + _BOTTOM
 
     def x(value: float) -> str:
         return f"{_NAME + (_WIDTH - _NAME - 8) * min(max(float(value), 0.0), top) / top:.1f}"
 
     parts: list[str] = []
-    for row, (group, said) in enumerate(groups):
-        y = _CHART_ROW * row + _CHART_ROW / 2
+    for row, (lines, (_, said), end) in enumerate(zip(names, groups, ends.tolist(), strict=True)):
+        y = end - max(_CHART_ROW, 13 * len(lines) + 3) / 2
+        first = y - 6.5 * (len(lines) - 1)
+        name = "".join(
+            f'<tspan x="{_NAME - 6}" y="{first + 13 * at:.1f}" dy=".35em">{escape(line)}</tspan>'
+            for at, line in enumerate(lines)
+        )
         line = f'<path class="rest" d="M{x(rest[row])} {y - 6}V{y + 6}"/>' if math.isfinite(rest[row]) else ""
         parts.append(
             f'<g class="{states[row]}"><title>{escape(said)}</title>'
-            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(cut(group, 16))}</text>'
+            f'<text class="name">{name}</text>'
             f'<line class="interval" x1="{x(low[row])}" x2="{x(high[row])}" y1="{y:.1f}" y2="{y:.1f}"/>{line}'
             f'<circle cx="{x(share[row])}" cy="{y:.1f}" r="3.2"/></g>'
         )

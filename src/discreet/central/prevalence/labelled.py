@@ -41,9 +41,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._base.arrays import carried, column_order
+from discreet._base.arrays import carried, column_order, in_order
 from discreet._base.persons import check_same_rows
-from discreet._base.validate import first_few, kind_of
+from discreet._base.validate import first_few, kind_of, shown
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name, period_of, written
 from discreet.central.vocabulary.units import ShardedWords, UnitWords, rank_words
 from discreet.corpus.shards.shard_file import Rows, Shard
@@ -272,7 +272,8 @@ class LabelledDocuments(NamedTuple):
         placed = self.labels
         if isinstance(placed, list):
             placed = place_in_groups(placed, grouping.names, unlisted=grouping.unlisted)
-        doc_topic = topics.transform(self.documents, n_jobs=self.n_jobs)
+        known = in_order(self.documents, topics.vocabulary, drop_others=True)
+        doc_topic = topics.transform(known, n_jobs=self.n_jobs)
         n_groups = len(grouping.names)
         return prevalence_sum(doc_topic, placed, self.people, n_groups, count_weight, bound, self.n_jobs)
 
@@ -331,6 +332,11 @@ def faults_of_labels(X: Any, by: Any, crossed: bool) -> list[DiscreetError]:
 
 def labels_for(X: Any, by: Any) -> Any:
     """Return the labels that were given, or those that X carries; shards keep theirs."""
+    if isinstance(by, str):
+        raise CorpusError(
+            "by names a column, but a label for each document is expected: read the column with the texts, "
+            f"read_corpus(frame, text=..., label={shown(by)}, vocabulary=release.vocabulary), and leave by out."
+        )
     return carried(X, "labels") if by is None and not isinstance(X, ShardedCorpus) else by
 
 

@@ -7,6 +7,7 @@ its label, so memory grows with the number of different words in each document a
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,13 +144,17 @@ def gather(
                 persons.append(number)
         if fields.label is not None:
             label: Any = "" if _is_missing(record.label) else record.label
+            if isinstance(label, date):
+                label = label.isoformat()[:10].replace("NaT", "")  # pandas calls a missing date one
             if isinstance(label, str):
                 labels.append(label_seen.setdefault(label, label))
             elif isinstance(label, int):
                 labels.append(int(label))
             else:
                 kind = _kind(label)
-                faults.append(f"field {fields.label!r} must be str or int, or missing, found {kind}")
+                faults.append(
+                    f"field {fields.label!r} must be text, a whole number or a date, or missing, found {kind}"
+                )
         problems.advice = _LEFT_OUT.get(frozenset(lacking), "")
         for fault in filter(None, faults):
             problems.add(place(record.where), fault)

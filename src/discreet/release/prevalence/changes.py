@@ -95,12 +95,13 @@ class Differences(NamedTuple):
         columns = self.to_columns()
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         sure = sorted((row for row in rows if row["certain"]), key=lambda row: -abs(row["difference"]))
-        told = [
-            f"{row['group']}: {'more' if row['difference'] > 0 else 'less'} of \u201c{row['words']}\u201d than "
-            f"{row['against']}, by {_points(row['difference'])} points ({_points(row['low'])} to "
-            f"{_points(row['high'])})."
-            for row in sure
-        ]
+        told: list[str] = []
+        for row in sure:
+            low, size, high = sorted(100 * abs(row[name]) for name in ("low", "difference", "high"))
+            told.append(
+                f"{row['group']}: {size:.1f} points {'more' if row['difference'] > 0 else 'less'} of "
+                f"\u201c{row['words']}\u201d than {row['against']} ({low:.1f} to {high:.1f})."
+            )
         return told or ["Nothing differs clearly: noise and chance may explain all differences."]
 
 
@@ -146,10 +147,6 @@ class Trend(NamedTuple):
         span = f"between {self.groups[0]} and {self.groups[-1]}" if self.groups else "over time"
         told = [f"The share of \u201c{self.topics[topic]}\u201d clearly moves {span}." for topic in sure]
         return told or [f"No topic clearly moves {span}: noise and chance may explain it all."]
-
-
-def _points(change: float) -> str:
-    return f"{100 * change:+.1f}"
 
 
 def sampling_error(sums: Sums) -> Floats:
