@@ -141,3 +141,19 @@ def test_speed_of_a_first_sweep():
     first, late = (one(found, "perplexity", **where) for where in (fast, slow))
     assert page_says("speed", f"({first:.0f} and {late:.0f} with 200 topics, in an eighth of the time)")
     assert one(found, "cpu", **fast) / one(found, "cpu", **slow) == pytest.approx(1 / 8, rel=0.05)
+
+
+def test_the_table_of_sizes_is_what_budget_prints(capsys):
+    from discreet.cli.app import run
+
+    text = (Path(__file__).parents[1] / "docs" / "choosing.md").read_text()
+    rows = re.findall(r"^\| ([\d,]+) \| (.*: .*%) \|$", text, re.MULTILINE)
+    assert len(rows) == 4
+    for size, cells in rows:
+        for epsilon, cell in zip("124", cells.split(" | "), strict=True):
+            x, above = cell.split(": ")
+            call = f"budget --documents {size.replace(',', '')} --epsilon {epsilon} --topics 10 --words 500"
+            run(call.split())
+            told = capsys.readouterr().out
+            assert f"x = {x} (" in told
+            assert f"about {above} (" in " ".join(told.split())

@@ -38,6 +38,8 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             "names": "what-leaves.html",
             "Excel": "corpora.html",
             "stop words": "languages.html",
+            "Spanish": "languages.html",
+            "español": "languages.html",
             "RGPD": "data-protection.html",
             "latin-1": "corpora.html",
             "ctrl-c": "pitfalls.html",

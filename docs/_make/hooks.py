@@ -103,7 +103,7 @@ SOUGHT = {
     "concepts/data-protection.md": ["GDPR", "RGPD", "DPIA"],
     "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1"],
     "how-to/few-texts.md": ["few texts"],
-    "how-to/languages.md": ["stop words", "German"],
+    "how-to/languages.md": ["stop words", "German", "Deutsch", "Spanish", "español", "French"],
     "pitfalls.md": ["Ctrl-C"],
     "what-leaves.md": ["names", "review"],
 }

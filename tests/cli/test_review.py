@@ -108,7 +108,7 @@ def test_names_from_a_list_come_first(model, tmp_path, capsys):
     ("call", "message"),
     [
         ("review model --drop okafor", "--out reviewed"),
-        ("review model --drop other --out x --by R", "1 of 1 words are not in this release"),
+        ("review model --drop other --out x --by R", "1 of 1 words to remove is not in this release"),
         ("review model --edits bad.txt --out x --by R", "not understood in line 2, 3"),
         ("review model --out model", "--out must be a new or empty folder"),
         ("review model --edits latin.txt --out x", "UTF-8"),

@@ -39,7 +39,7 @@ def test_each_row_has_lines_over_its_columns_and_a_table_of_its_own():
     assert ">2024-Q1</text>" in charts["Hill"]
     assert "|" not in re.sub(r"<[^>]+>", "", charts["Hill"])
     tables = re.findall(
-        r'<h3>([^<]+)</h3>\s*<div class="scroll"><table class="heat">(.*?)</table>', page, re.S
+        r'<h3>([^<]+)</h3>\s*<p[^<]+</p>\s*<div class="scroll"><table class="heat">(.*?)</table>', page, re.S
     )
     assert [name for name, _ in tables] == WARDS
     for _, table in tables:
@@ -57,7 +57,7 @@ def test_columns_without_an_order_have_points():
     charts = parts(page)
     assert "<polyline" not in page
     assert charts["Hill"].count("<circle") == 12
-    assert "2024-Q1</text>" in charts["Hill"]
+    assert "2024-Q1</tspan></text>" in charts["Hill"]
     assert "2 topics in 2 groups by 6 others" in page
 
 

@@ -1,11 +1,13 @@
 """Groups and dates of a frame: columns of dates are read, and a name of a column is answered with what to do."""
 
 import datetime
+import re
+from pathlib import Path
 
 import pytest
 
 from discreet import Corpus, Ledger, TopicPrevalence, fit_topics, read_corpus
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ReleaseError
 
 pd = pytest.importorskip("pandas")
 TEXTS = ["the senate passed a law", "a storm hit the coast"] * 500
@@ -58,3 +60,19 @@ def test_further_words_of_a_corpus_are_left_out_as_those_of_shards_are():
     model = TopicPrevalence(made, groups=["a", "b"], epsilon=1.0, random_state=0)
     totals = [model.fit(X).release_.topic_totals for X in (all_words, some)]
     assert (totals[0] == totals[1]).all()
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that takes no new ones")
+def test_a_place_that_takes_no_folder_is_named(tmp_path):
+    with pytest.raises(ReleaseError, match="/proc takes no new folders; name another place"):
+        topics().save("/proc/x")
+
+
+def test_the_card_writes_epsilon_for_people():
+    made = fit_topics(
+        TEXTS, epsilon=4.0, n_topics=2, random_state=0, privacy_unit="document", allow_unlearnable=True
+    )
+    exact = made.configuration["epsilon"]
+    written = re.findall(r"\| epsilon \| (\S+) \|", made.card())[-1]
+    assert len(written) < len(str(exact))
+    assert float(written) >= exact

@@ -292,8 +292,8 @@ def _known_words(release: "Release", words: Iterable[str]) -> set[str]:
     unknown = set(given) - set(release.vocabulary)
     if unknown:
         raise ReleaseError(
-            f"{len(unknown)} of {len(set(given))} words are not in this release: nothing of them leaves, so leave them "
-            "out here, or check how they are spelt in its vocabulary.txt."
+            f"{len(unknown)} of {len(set(given))} words to remove {'is' if len(unknown) == 1 else 'are'} not in this "
+            "release, so there is nothing to remove; or compare the spelling with its vocabulary.txt."
         )
     return set(given)
 

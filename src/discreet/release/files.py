@@ -413,7 +413,11 @@ def save(release: "Release", card: str, folder: Path) -> None:
         raise ReleaseError(
             f"cannot write {folder}: the folder {folder.parent} does not exist; make it first."
         )
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}.", suffix=".partial"))
+    try:
+        made = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}.", suffix=".partial")
+    except FileNotFoundError:  # of a folder that is there, such as /proc
+        raise ReleaseError(f"{folder.parent} takes no new folders; name another place.") from None
+    temporary = Path(made)
     try:
         # mkdtemp lets only the owner in; a folder made inside has the permissions that the user's umask gives.
         inner = temporary / "release"

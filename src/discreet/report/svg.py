@@ -227,8 +227,7 @@ def _tenth(value: float) -> float:
 
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 120, 40, 18
-_CHART_ROW = 18
-_NAME = 124
+_CHART_ROW, _NAME = 18, 124
 
 
 def axis_top(share: Floats, high: Floats) -> float:
