@@ -57,7 +57,7 @@ def settings(release: Promised, **said: str | None) -> str:
     """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
     public = {name: said.get(name) or value for name, value in wording.settings_told(release).items()}
     if isinstance(public.get("epsilon"), float):
-        public["epsilon"] = wording.epsilon_shown(public["epsilon"])
+        public["epsilon"] = wording.epsilon_shown(float(public["epsilon"]))
     return table(
         ("name", "value"),
         [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
