@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Memory, Parallel, delayed
 
 from discreet.audit import AuditReport, likelihood_ratio_scores
 from discreet.audit.shadows import draw_halves, train_statistics
@@ -101,10 +102,18 @@ def statistics(name, counts, train, n_shadows, n_targets, seed=0, n_jobs=2):
     """Train shadows and targets; return statistics and members of both, and the CPU seconds it took (0 if cached)."""
     inside, members, shadow_seeds, target_seeds = draw(counts, n_shadows, n_targets, seed)
     started = time.process_time()
-    more = {"folder": CACHE, "settings": name, "n_jobs": n_jobs}
-    shadows = train_statistics(train, counts, inside, shadow_seeds, **more)
-    targets = train_statistics(train, counts, members, target_seeds, **more)
+    kept = Memory(CACHE, verbose=0).cache(statistic_of, ignore=["train"])
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(kept)(name, counts, row, model_seed, train)
+        for row, model_seed in zip([*inside, *members], [*shadow_seeds, *target_seeds], strict=True)
+    )
+    shadows, targets = np.array(found[:n_shadows]), np.array(found[n_shadows:])
     return shadows, inside, targets, members, target_seeds, time.process_time() - started
+
+
+def statistic_of(name, counts, members, seed, train):
+    """Train one model, called by the name of its trainer; return what all documents say to it."""
+    return train_statistics(train, counts, members[np.newaxis], [seed], n_jobs=1)[0]
 
 
 def attack(shadows, inside, targets, members, *, online=True):

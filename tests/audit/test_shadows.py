@@ -55,42 +55,6 @@ def test_a_word_no_topic_has_stays_finite():
     assert np.isfinite(run(train=lambda c, s: np.eye(1, 12))).all()
 
 
-def test_a_folder_is_taken_up_where_it_stopped(tmp_path):
-    seen = []
-
-    def counted(counts, seed):
-        seen.append(seed)
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return mean(counts, seed)
-
-    keep = {"folder": tmp_path / "kept", "settings": "mean"}
-    with pytest.raises(KeyboardInterrupt):
-        run(train=counted, **keep)
-    assert len(list((tmp_path / "kept").iterdir())) == 2
-    assert (tmp_path / "kept").stat().st_mode & 0o077 == 0
-    assert all(file.stat().st_mode & 0o077 == 0 for file in (tmp_path / "kept").iterdir())
-    np.testing.assert_array_equal(run(train=counted, **keep), run())
-    assert seen == [5, 6, 7, 7, 8]
-    np.testing.assert_array_equal(run(train=counted, n_jobs=2, **keep), run())
-    assert len(seen) == 5
-
-
-def test_a_folder_tells_things_apart_and_mends(tmp_path):
-    keep = {"folder": tmp_path, "settings": "mean"}
-    run(**keep)
-    run(train=lambda c, s: mean(c, s) + 1, folder=tmp_path, settings="mean + 1")
-    run(counts=corpus() + 1, **keep)
-    run(seeds=[9, 10, 11, 12], **keep)
-    files = sorted(tmp_path.iterdir())
-    assert len(files) == 16
-    for file in files:
-        file.write_bytes(file.read_bytes()[:50])
-    np.testing.assert_array_equal(run(**keep), run())
-    with pytest.raises(ParameterError, match="settings"):
-        run(folder=tmp_path)
-
-
 def test_progress_counts_all_models():
     told = []
     run(n_jobs=2, callback=lambda *step: told.append(step))

@@ -42,7 +42,6 @@ Molecular Biology 3(1), 2004, section 6.2.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -176,8 +175,6 @@ def lira(
     n_targets: int = 1,
     epsilon: float | None = None,
     delta: float | None = None,
-    folder: str | Path | None = None,
-    settings: str | None = None,
     callback: Callback | None = None,
     noise: Noise = "any",
 ) -> AuditReport:
@@ -203,8 +200,6 @@ def lira(
     n_targets : int, default 1
     epsilon, delta : float, optional
         The promise of ``train`` for one document, for the report.
-    folder, settings : optional
-        Keep finished models there, see :func:`discreet.audit.shadows.train_statistics`; needs ``random_state``.
     callback : callable, optional
         ``callback(stage, done, total)``, stages "shadows" and "targets".
     noise : {"any", "gaussian"}, default "any"
@@ -231,20 +226,15 @@ def lira(
     )
     check_promise(epsilon, delta, noise)
     counts = check_counts(corpus)
-    if folder is not None and random_state is None:
-        raise ParameterError(
-            "`folder` keeps models that are of use only with the same seed: pass `random_state=0`."
-        )
     given = None if target is None else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    kept: dict[str, Any] = {"n_jobs": n_jobs, "folder": folder, "settings": settings, "callback": callback}
     halves, coins, shadow_seeds, target_seeds = np.random.SeedSequence(random_state).spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
 
     def trained(members: NDArray[np.bool_], seeds: np.random.SeedSequence, stage: str) -> NDArray[np.float64]:
         drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
-        return train_statistics(train, counts, members, drawn, stage=stage, **kept)
+        return train_statistics(train, counts, members, drawn, stage=stage, n_jobs=n_jobs, callback=callback)
 
     values = trained(inside, shadow_seeds, "shadows")
     drawn_by: Coins = "independent"
@@ -254,7 +244,7 @@ def lira(
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
         found = trained(members, target_seeds, "targets")
     scores = likelihood_ratio_scores(found, values, inside, online=online, spread=spread)
-    meta = {"n_shadows": int(n_shadows), "seed": random_state, "settings": settings, "spread": spread}
+    meta = {"n_shadows": int(n_shadows), "seed": random_state, "spread": spread}
     name = f"LiRA, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 

@@ -15,10 +15,7 @@ Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic mo
 from __future__ import annotations
 
 import threading
-import zipfile
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +23,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
-from discreet._base.files import write_file
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads, share_out
 from discreet.corpus import check_counts
@@ -37,7 +33,6 @@ from discreet.lda._fold_in import query_statistic
 Train = Callable[[Any, int], ArrayLike]
 
 FLOOR = 1e-9
-_VERSION = b"discreet shadow 1"
 
 
 def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -79,8 +74,6 @@ def train_statistics(
     seeds: list[int],
     *,
     n_jobs: int | None = None,
-    folder: str | Path | None = None,
-    settings: str | None = None,
     callback: Callback | None = None,
     stage: str = "shadows",
 ) -> NDArray[np.float64]:
@@ -96,11 +89,6 @@ def train_statistics(
         One a model.
     n_jobs : int, optional
         Models trained at a time. Results do not depend on it.
-    folder : path, optional
-        Finished models are kept there, one small file each, and not trained again. They tell who was in which
-        half and how each document fits: guard them as you do the text.
-    settings : str, optional
-        Names the trainer and all that it was set to; needed with ``folder``, to tell its files apart.
     callback : callable, optional
         ``callback(stage, done, total)``.
     stage : str, default "shadows"
@@ -113,7 +101,7 @@ def train_statistics(
     Raises
     ------
     ParameterError
-        If members and seeds do not fit the corpus, a folder has no settings, or ``train`` returns no topics.
+        If members and seeds do not fit the corpus, or ``train`` returns no topics.
     """
     counts = check_counts(corpus)
     if members.shape != (len(seeds), counts.shape[0]):
@@ -121,17 +109,12 @@ def train_statistics(
             f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row per seed and one column per document, "
             f"but has {members.shape}."
         )
-    store = None if folder is None else _Store(Path(folder), counts, settings)
     done, lock, total = 0, threading.Lock(), len(seeds)
     tell(callback, stage, 0, total)
 
     def one(index: int) -> NDArray[np.float64]:
         nonlocal done
-        values = store.read(members[index], seeds[index]) if store else None
-        if values is None:
-            values = statistic(train(counts[members[index]], seeds[index]), counts)
-            if store:
-                store.write(members[index], seeds[index], values)
+        values = statistic(train(counts[members[index]], seeds[index]), counts)
         with lock:
             done += 1
             tell(callback, stage, done, total)
@@ -159,42 +142,3 @@ def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return
     topics = topics / largest  # so that no sum overflows
     totals = topics.sum(axis=1, keepdims=True)
     return query_statistic((1 - FLOOR) * topics / totals + FLOOR / topics.shape[1], counts)
-
-
-class _Store:
-    """A folder of statistics, keyed by the digest of corpus, settings, members and seed."""
-
-    def __init__(self, folder: Path, counts: Any, settings: str | None) -> None:
-        if not settings:
-            raise ParameterError(
-                "a folder of shadows needs settings: a text that names the trainer and all its settings."
-            )
-        self.folder, self.n_documents = folder, counts.shape[0]
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.start = sha256(_VERSION)
-        for part in (
-            repr(counts.shape).encode(),
-            settings.encode(),
-            b"likelihood",
-            *(np.ascontiguousarray(a, dtype="<i8").tobytes() for a in (counts.indptr, counts.indices)),
-            np.ascontiguousarray(counts.data, dtype="<f8").tobytes(),
-        ):
-            self.start.update(len(part).to_bytes(8, "little") + part)
-
-    def path(self, members: NDArray[np.bool_], seed: int) -> Path:
-        key = self.start.copy()
-        key.update(np.packbits(members).tobytes() + str(seed).encode())
-        return self.folder / f"shadow-{key.hexdigest()[:32]}.npz"
-
-    def read(self, members: NDArray[np.bool_], seed: int) -> NDArray[np.float64] | None:
-        try:
-            # Opened here: np.load would leave a broken file open.
-            with self.path(members, seed).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                values = file["statistic"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None  # absent or cut short: train it again
-        fits = values.shape == (self.n_documents,) and values.dtype == np.float64
-        return values if fits and np.isfinite(values).all() else None
-
-    def write(self, members: NDArray[np.bool_], seed: int, values: NDArray[np.float64]) -> None:
-        write_file(self.path(members, seed), lambda file: np.savez(file, statistic=values))

@@ -3,9 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from discreet.errors import ParameterError
 BROKEN = 3
 _BROKEN = "BROKEN      more is proved than was promised"
 #: What ``--set`` names.
-_OTHERS = ("n_targets", "online", "spread", "noise", "n_jobs", "folder")
+_OTHERS = ("n_targets", "online", "spread", "noise", "n_jobs")
 
 
 def audit(
@@ -45,8 +43,7 @@ def audit(
     --set NAME=VALUE: Repeat it for others: n_targets=1 models are attacked; online=false judges a document by shadows
         that did not see it; spread=shrunk is steadier where shadows are few, 16 or less; noise=gaussian proves more
         where the promise rests on Gaussian noise alone, as that of the trainer private does; n_jobs=2 models are
-        trained at once, by default one on each core; folder=models keeps finished models, to go on after a stop; needs
-        --seed.
+        trained at once, by default one on each core.
     --seed: Make the audit reproducible.
     --json: Write scores and members here. Not for release.
     """
@@ -74,7 +71,6 @@ def audit(
             epsilon=epsilon,
             delta=promised,
             random_state=seed,
-            settings=json.dumps([trainer, topics, epsilon, delta, trainer_version(trainer)]),
             callback=callback,
             **how_found,
         )
@@ -121,25 +117,6 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
         return make(topics, random_state=seed, **settings).fit(counts, **known).components_
 
     return train
-
-
-def trainer_version(name: str) -> str:
-    """Return what tells this trainer from an earlier one of the same name, so that no model of that one is taken.
-
-    Parameters
-    ----------
-    name : str
-        As for :func:`find_trainer`, which has found it.
-
-    Returns
-    -------
-    str
-        A version; of a function of one's own the digest of the file it stands in, not of what that file imports.
-    """
-    if ":" in name:
-        source = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
-        return "" if source is None else sha256(Path(source).read_bytes()).hexdigest()
-    return version("scikit-learn" if name == "sklearn" else "discreet")
 
 
 def load_function(name: str) -> Callable[..., Any]:
