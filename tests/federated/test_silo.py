@@ -13,7 +13,7 @@ from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated import fit_state, init_server, server_step
 from discreet.federated.account import vocabulary_digest
 from discreet.federated.rounds import Update
-from discreet.federated.silo import Silo, _reply, digest_of, package_digest, read_tasks, until_next_beat
+from discreet.federated.silo import Silo, _reply, read_tasks, until_next_beat
 from discreet.federated.wire import read_values, state_bytes
 from discreet.privacy import Ledger
 
@@ -163,47 +163,6 @@ def test_a_silo_counts_texts_as_the_vocabulary_was(tmp_path, monkeypatch):
     )
     assert run(line.split()) == 0
     np.testing.assert_array_equal(seen[0], [[1, 1, 0]])
-
-
-def test_the_digest_is_of_every_file_and_of_nothing_else(tmp_path):
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "one.py").write_text("x = 1\n")
-    (tmp_path / "a" / "b" / "two.js").write_text("y\n")
-    before = digest_of(tmp_path / "a")
-    (tmp_path / "a").rename(tmp_path / "elsewhere")
-    (tmp_path / "elsewhere" / "__pycache__").mkdir()
-    (tmp_path / "elsewhere" / "__pycache__" / "one.cpython-311.pyc").write_bytes(b"compiled")
-    assert digest_of(tmp_path / "elsewhere") == before
-    seen = {before}
-    for change in (
-        lambda at: (at / "one.py").write_text("x = 2\n"),
-        lambda at: (at / "one.py").rename(at / "b" / "one.py"),
-        lambda at: (at / "b" / "two.js").unlink(),
-        lambda at: (at / "more.css").write_text(""),
-    ):
-        change(tmp_path / "elsewhere")
-        seen.add(digest_of(tmp_path / "elsewhere"))
-    assert len(seen) == 5
-
-
-def test_the_command_shows_and_pins_the_installed_package(tmp_path, capsys):
-    assert run(["silo", "package"]) == 0
-    digest = capsys.readouterr().out.strip()
-    assert digest == package_digest()
-    assert len(digest) == 64
-    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n")
-    (tmp_path / "tasks.json").write_text("[]")
-    line = (
-        f"--counts {tmp_path}/counts.npz --vocabulary {tmp_path}/words.txt --ledger {tmp_path}/ledger.json "
-    )
-    line += f"--expect {tmp_path}/tasks.json --superlink 127.0.0.1:1 --epsilon 2 --insecure --expect-package "
-    assert run(["silo", "serve", *line.split(), "0" * 64]) == 2
-    told = capsys.readouterr().err
-    assert "another program" in told
-    assert digest in told.replace("\n", "").replace(" ", "")
-    assert run(["silo", "serve", *line.split(), digest.upper()]) == 2
-    assert "tasks.json" in capsys.readouterr().err  # past the digest
-    assert not (tmp_path / "ledger.json").exists()
 
 
 @pytest.mark.parametrize(("answer", "confirmed"), [("y", True), ("n", False), ("", False)])

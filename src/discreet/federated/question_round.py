@@ -44,24 +44,13 @@ from discreet.federated import sum_round
 from discreet.federated.state import MESSAGES, SHARES_OF_SUMS, Learned, State
 from discreet.federated.sum_round import Summed
 from discreet.lda import questions
-from discreet.lda.questions import (
-    LEAST_STRENGTH,
-    Asked,
-    answers,
-    begin,
-    dimension,
-    forecast_of,
-    kinds,
-    square_of,
-)
-from discreet.lda.questions import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
 from discreet.privacy.mechanism import BITS, noise_of_share
 from discreet.privacy.row_sums import sum_rows
 
 _SHARES = SHARES_OF_SUMS["questions"]
-_KINDS = kinds(len(_SHARES))
+_KINDS = questions.kinds(len(_SHARES))
 #: Of the first sum's precision, for the number of documents.
 _COUNT = 0.005
 #: Numbers of answers at once: 32 MB.
@@ -90,7 +79,7 @@ class Course(NamedTuple):
         As in :class:`~discreet.federated.state.Learned`.
     """
 
-    known: Known[Asked]
+    known: questions.State[questions.Asked]
     said: Mapping[str, Any]
     n: float = 0.0
     n_deviation: float = 0.0
@@ -101,7 +90,7 @@ def start(
     words: tuple[str, ...], vectors: NDArray[np.float64], n_topics: int, said: Mapping[str, Any]
 ) -> Course:
     """Return what the server keeps before the first message."""
-    return Course(begin(words, vectors, n_topics, Asked), said)
+    return Course(questions.begin(words, vectors, n_topics, questions.Asked), said)
 
 
 def planned(epsilon: float, delta: float) -> events.Event:
@@ -115,7 +104,7 @@ def noise_of(state: State) -> float:
     return noise_of_share(sum_round.noise_of(state), _SHARES[state.round // MESSAGES])
 
 
-def asked_of(state: State, table: Any, weights: Any) -> Asked:
+def asked_of(state: State, table: Any, weights: Any) -> questions.Asked:
     """Return the question that is due, with what a server sent of it.
 
     Raises
@@ -136,27 +125,27 @@ def asked_of(state: State, table: Any, weights: Any) -> Asked:
         raise CorpusError(
             f"the server does not ask about {kind} in a way that can be answered; nothing is sent."
         )
-    return Asked(kind, state.round // MESSAGES, (), table, weights)
+    return questions.Asked(kind, state.round // MESSAGES, (), table, weights)
 
 
-def _sizes_of(asked: Asked) -> dict[str, int]:
-    d = dimension(asked)
+def _sizes_of(asked: questions.Asked) -> dict[str, int]:
+    d = questions.dimension(asked)
     if asked.kind == "words":
         return {"count": 1, "words": d}
     return {asked.kind: d * (d + 1) // 2 if asked.kind == "squares" else d}
 
 
-def _shares(asked: Asked) -> dict[str, float]:
+def _shares(asked: questions.Asked) -> dict[str, float]:
     return {"count": _COUNT, "words": 1 - _COUNT} if asked.kind == "words" else {asked.kind: 1.0}
 
 
-def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
+def contributions(corpus: Any, asked: questions.Asked) -> NDArray[np.int64]:
     """Return a silo's sum: of the number of documents too, where words are asked for."""
     bound, sizes = Bound("l2", bits=BITS, privacy_unit="document"), _sizes_of(asked)
     total = np.zeros(sizes[asked.kind], np.int64)
     together = max(_TOGETHER // max(sizes[asked.kind], 1), 1)
     for start in range(0, corpus.shape[0], together):
-        rows = answers(asked, corpus[start : start + together]).astype(np.float64)
+        rows = questions.answers(asked, corpus[start : start + together]).astype(np.float64)
         if asked.kind == "squares":
             one, other = np.triu_indices(rows.shape[1])
             rows = rows[:, one] * rows[:, other] * np.where(one == other, 1.0, math.sqrt(2.0))
@@ -165,10 +154,10 @@ def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
     return np.concatenate([np.array(count, np.int64), total])
 
 
-def _open(state: State) -> Asked:
+def _open(state: State) -> questions.Asked:
     """Return the open question; from the wire only where it is to be answered."""
     asked = state.sums.known.question if isinstance(state.sums, Course) else state.sums
-    if not isinstance(asked, Asked):
+    if not isinstance(asked, questions.Asked):
         raise CorpusError("the server's message has no question; nothing is sent.")
     return asked
 
@@ -209,16 +198,18 @@ def learn(state: State, found: NDArray[np.int64], n_vectors: int) -> tuple[NDArr
         )
     mean, deviation = answer / n, max(deviation / n, _LEAST_DEVIATION)
     if asked.kind == "squares":  # cells off the diagonal were scaled up by the root of 2
-        mean, deviation = square_of(mean), deviation / math.sqrt(2.0)
+        mean, deviation = questions.square_of(mean), deviation / math.sqrt(2.0)
     known = questions.learn(known, mean, deviation, len(_SHARES), state.seed)
     topics = np.ascontiguousarray((known.topics / known.topics.sum(0)).T)
-    too_few = strength < LEAST_STRENGTH and not state.allow_unlearnable
+    too_few = strength < questions.LEAST_STRENGTH and not state.allow_unlearnable
     if known.question is None or too_few:
         return topics, _learned(known, kept.said, n, strength, number + 1)
     return topics, Course(known, kept.said, n, n_deviation, strength)
 
 
-def _learned(known: Known[Asked], said: Mapping[str, Any], n: float, strength: float, n_sums: int) -> Learned:
+def _learned(
+    known: questions.State[questions.Asked], said: Mapping[str, Any], n: float, strength: float, n_sums: int
+) -> Learned:
     return Learned(known.weight / known.weight.sum(), known.unigram, n, strength, said, n_sums)
 
 
@@ -252,10 +243,11 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
             f"the silos were asked about {len(state.topic_word)} topics, and answers about these cannot be fitted "
             f"with {state.n_topics}; ask anew."
         )
-    if found.strength < LEAST_STRENGTH and not state.allow_unlearnable:
+    least = questions.LEAST_STRENGTH
+    if found.strength < least and not state.allow_unlearnable:
         raise ParameterError(
             f"about {found.n:,.0f} documents under this noise are worth s = {found.strength:,.0f}, and below "
-            f"{LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are. The first sum is kept, and "
+            f"{least:,.0f} there is nothing to learn but how frequent words are. The first sum is kept, and "
             "no other was asked for; take more documents or a larger epsilon; `allow_unlearnable=True` goes on all the "
             "same."
         )
@@ -263,7 +255,7 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
     settings = {
         "questions": ", ".join(_KINDS[: found.n_sums]),
         "strength": round(found.strength, 1),
-        "forecast": forecast_of(found.n, found.strength, about="about "),
+        "forecast": questions.forecast_of(found.n, found.strength, about="about "),
         **found.said,
     }
     return state.topic_word, {**told, "settings": settings}

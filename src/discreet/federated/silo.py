@@ -30,14 +30,6 @@ told for one list of silos must not be told for another. So
 What nobody can prevent is that somebody puts an older copy of the folder back: with a server that lies, that could have
 a silo vouch for two lists. Take the folder away instead; all it costs are the sums that are under way. The files hold
 keys: they are their owner's alone (mode 0600), and as secret as the texts.
-
-Which program a silo runs
--------------------------
-:func:`package_digest` is over every file of the installed package and its bytes, in the order of their names, wherever
-and whenever it was installed. Compiled files (``__pycache__``) are left out, because Python writes them anew: whoever
-can write there can run something else, as whoever can change Python itself can. So it tells silos that they run the
-same release of this library, and notices an update that nobody agreed to; it is no defence against the administrator of
-the machine.
 """
 
 import base64
@@ -51,11 +43,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from importlib import import_module
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -78,30 +66,6 @@ _LONGEST_PAUSE = 30.0
 _AFTER_FAULT = 0.1
 _LONGEST_LINE = 300
 _NO_ANSWER = "the silo does not answer this"
-
-
-def package_digest() -> str:
-    """Return the SHA-256 of the installed ``discreet``, as 64 hexadecimal digits."""
-    return digest_of(files("discreet"))
-
-
-def digest_of(folder: Traversable) -> str:
-    """Return the SHA-256 of the names and bytes of all files in a folder but compiled ones."""
-    whole = sha256()
-    for name, file in sorted(_files_in(folder, ""), key=itemgetter(0)):
-        content = file.read_bytes()
-        # Lengths first: no two folders have the same sequence of bytes.
-        whole.update(f"{len(name.encode())}:{len(content)}:".encode() + name.encode() + content)
-    return whole.hexdigest()
-
-
-def _files_in(folder: Traversable, prefix: str) -> list[tuple[str, Traversable]]:
-    found: list[tuple[str, Traversable]] = []
-    for item in folder.iterdir():
-        if item.name == "__pycache__" or item.name.endswith(".pyc"):
-            continue
-        found += _files_in(item, f"{prefix}{item.name}/") if item.is_dir() else [(prefix + item.name, item)]
-    return found
 
 
 class Session:

@@ -30,13 +30,6 @@ def digest(vocabulary: Path) -> None:
     typer.echo(vocabulary_digest(load_vocabulary(vocabulary)))
 
 
-def package() -> None:
-    """Print the digest of the installed package, to be compared with the other silos and pinned."""
-    from discreet.federated.silo import package_digest
-
-    typer.echo(package_digest())
-
-
 def serve(
     *,
     counts: Path,
@@ -50,7 +43,6 @@ def serve(
     root_certificates: Path | None = None,
     node_key: Path | None = None,
     insecure: bool = False,
-    expect_package: str | None = None,
     beat: Annotated[float, {"min": 0}] = 2.0,
     confirm: bool = False,
 ) -> None:
@@ -67,22 +59,15 @@ def serve(
     --root-certificates: Certificate of the authority that vouches for the SuperLink.
     --node-key: This node's private key (elliptic curve, OpenSSH's form).
     --insecure: No TLS: for tests on one machine.
-    --expect-package: Digest that the installed package must have: see `discreet silo package`.
     --beat: Seconds: answers leave at whole beats, so that their time tells little of the counts.
     --confirm: Show the roster's digest, and wait until it is confirmed, before paying.
     """
     from discreet.corpus import load_vocabulary
     from discreet.federated.account import UNIT, vocabulary_digest
-    from discreet.federated.silo import Silo, package_digest, read_tasks, serve
+    from discreet.federated.silo import Silo, read_tasks, serve
 
     if root_certificates is None and not insecure:
         raise ParameterError("give --root-certificates, or --insecure on one machine for tests.")
-    installed = package_digest()
-    if expect_package is not None and expect_package.strip().lower() != installed:
-        raise ParameterError(
-            f"--expect-package names another program than the one installed, whose digest is {installed}; find out who "
-            "changed it, and agree on one with the other silos."
-        )
     tasks = read_tasks(expect)
     words = load_vocabulary(vocabulary)
     found = vocabulary_digest(words)
@@ -97,12 +82,11 @@ def serve(
     kept = discreet.Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
     asked = _ask if confirm else None
     silo = Silo(corpus, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
-    typer.echo(f"package {installed}", err=True)
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key, beat=beat)
 
 
-for _command in (digest, package, serve):
+for _command in (digest, serve):
     app.command()(declared(_command))
 
 

@@ -123,29 +123,14 @@ from numpy.typing import NDArray
 
 from discreet._base.validate import FLAG, Rule, check, is_whole
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.masks.keys import (
-    SHARE_BYTES,
-    Hello,
-    Point,
-    exchange,
-    fault_of,
-    is_share,
-    join,
-    new_polynomial,
-    point_of,
-    read_hello,
-    share,
-    uniform,
-    write_hello,
-    write_point,
-)
+from discreet.federated.masks import keys
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.stream import SecureStream
 
 TAG_BYTES = 16
 VOUCHER_BYTES = 32
 #: Two shares (of s, of b) and the tag.
-BOX_BYTES = 2 * SHARE_BYTES + TAG_BYTES
+BOX_BYTES = 2 * keys.SHARE_BYTES + TAG_BYTES
 #: Numbers of silos are below this.
 MOST_SILOS = 2**16
 _DIGITS = 40
@@ -153,7 +138,7 @@ _LARGEST = 2**62
 _STEPS = ("keys", "shares", "checks", "members", "vector", "senders", "reveal")
 
 #: A silo's number, and one of its points.
-Owner = tuple[int, Point]
+Owner = tuple[int, keys.Point]
 Sums = NDArray[np.int64]
 
 
@@ -190,9 +175,9 @@ def agreed_key(secret: int, mine: Owner, theirs: Owner, purpose: str, roster: by
     roster : bytes
     """
     ordered = sorted([mine, theirs], key=lambda owner: owner[0])
-    pair = b"".join(number.to_bytes(4) + write_point(point) for number, point in ordered)
+    pair = b"".join(number.to_bytes(4) + keys.write_point(point) for number, point in ordered)
     context = b"discreet secure aggregation, " + pair + purpose.encode()
-    return HKDF(SHA256(), 32, roster, context).derive(exchange(secret, theirs[1]))
+    return HKDF(SHA256(), 32, roster, context).derive(keys.exchange(secret, theirs[1]))
 
 
 def seal(key: bytes, plain: bytes) -> bytes:
@@ -239,7 +224,7 @@ def unmask(
         Where too few right shares came.
     """
     roster = roster_digest(terms, hellos)
-    read = {silo: read_hello(hellos[silo], threshold) for silo in members}
+    read = {silo: keys.read_hello(hellos[silo], threshold) for silo in members}
     total = np.zeros(len(next(iter(vectors.values()))), np.uint64)
     for vector in vectors.values():
         total = total + vector.view(np.uint64)
@@ -249,9 +234,9 @@ def unmask(
         right = {
             giver: given[member]
             for giver, given in shares.items()
-            if member in given and is_share(given[member], giver, points)
+            if member in given and keys.is_share(given[member], giver, points)
         }
-        secret = join(right, threshold)
+        secret = keys.join(right, threshold)
         if member in vectors:
             total = total - expand(own_key(secret, member, roster), len(total))
             continue
@@ -271,7 +256,9 @@ def pair_key(secret: int, mine: Owner, theirs: Owner, roster: bytes) -> bytes:
 
 def own_key(secret: int, silo: int, roster: bytes) -> bytes:
     """Return the key of a silo's own mask."""
-    context = b"discreet secure aggregation, own mask" + silo.to_bytes(4) + write_point(point_of(secret))
+    context = (
+        b"discreet secure aggregation, own mask" + silo.to_bytes(4) + keys.write_point(keys.point_of(secret))
+    )
     return HKDF(SHA256(), 32, roster, context).derive(secret.to_bytes(32))
 
 
@@ -306,10 +293,10 @@ class Masker:
             raise ParameterError(f"client must be from 0 to {MOST_SILOS - 1}, but is {client!r}.")
         self.client, self.threshold, self._terms = client, threshold, terms
         own = stream.spawn("masks")
-        self._channel = uniform(own)
-        self._mask, self._own = new_polynomial(threshold, own), new_polynomial(threshold, own)
-        ledger = uniform(own) if ledger is None else ledger
-        self._announced = write_hello(terms, client, self._channel, self._mask, self._own, ledger, own)
+        self._channel = keys.uniform(own)
+        self._mask, self._own = keys.new_polynomial(threshold, own), keys.new_polynomial(threshold, own)
+        ledger = keys.uniform(own) if ledger is None else ledger
+        self._announced = keys.write_hello(terms, client, self._channel, self._mask, self._own, ledger, own)
         self._step = "keys"
         self._roster = b""
         self._hellos: dict[int, bytes] = {}
@@ -386,7 +373,7 @@ class Masker:
             raise PrivacyError(
                 "the list of keys is wrong: it has numbers that no silo has; start the sum over."
             )
-        fault = fault_of(hellos, self.threshold, self._terms)
+        fault = keys.fault_of(hellos, self.threshold, self._terms)
         if fault:
             raise PrivacyError(f"the list of keys is wrong: {fault}. Nothing is sent; start the sum over.")
         if not (0 if noise_in_each else len(hellos) / 2) < self.threshold <= len(hellos):
@@ -407,11 +394,13 @@ class Masker:
         self._expect("shares")
         for other in sorted(set(boxes) & set(self._hellos) - {self.client}):
             plain = open_box(self._key("shares", other, self.client), boxes[other])
-            if plain is None or len(plain) != 2 * SHARE_BYTES:
+            if plain is None or len(plain) != 2 * keys.SHARE_BYTES:
                 continue
-            parts = plain[:SHARE_BYTES], plain[SHARE_BYTES:]
+            parts = plain[: keys.SHARE_BYTES], plain[keys.SHARE_BYTES :]
             hello = self._hello(other)
-            if is_share(parts[0], self.client, hello.mask) and is_share(parts[1], self.client, hello.own):
+            if keys.is_share(parts[0], self.client, hello.mask) and keys.is_share(
+                parts[1], self.client, hello.own
+            ):
                 self._held[other] = parts
         self._step = "checks"
         return set(self._held)
@@ -495,13 +484,13 @@ class Masker:
                 "answer could uncover a silo. Start the sum over."
             )
 
-    def _hello(self, other: int) -> Hello:
-        found = read_hello(self._hellos[other], self.threshold)
+    def _hello(self, other: int) -> keys.Hello:
+        found = keys.read_hello(self._hellos[other], self.threshold)
         assert found is not None  # looked at when the list came
         return found
 
     def _shares_of(self, other: int) -> tuple[bytes, bytes]:
-        return share(self._mask, other), share(self._own, other)
+        return keys.share(self._mask, other), keys.share(self._own, other)
 
     def _key(self, what: str, sender: int, receiver: int) -> bytes:
         """Key for one message from sender to receiver, of whom this silo is one."""

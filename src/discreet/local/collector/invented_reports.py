@@ -5,13 +5,10 @@ How many ones a report can have
 A report of a document with m of the V words is 1 at each bit independently, with probability p at m bits and q at
 the others, so no number of ones from 0 to V is impossible; but most are out of reach. The client keeps at most L
 words of a document (its limit, or all V), so :math:`m \le M = \min(L, V)`; M is smaller where whoever runs the
-collector knows that documents are shorter. For any s > 0 the number Y of ones has
-
-.. math:: P(Y \ge c) \le e^{-sc} E[e^{sY}] = e^{-sc} (1 + p (e^s - 1))^m (1 + q (e^s - 1))^{V - m},
-
-which grows with m, because p > q: at m = M it holds for every document. For s < 0 the same bounds :math:`P(Y \le
-c)`, falls with m, and at m = 0 holds for every document. Each side gets half of ``chance``; any s gives a valid
-bound, so the search for a good one need not be exact.
+collector knows that documents are shorter. The number of ones is the sum of two binomial numbers, of m bits and of V -
+m, and as p > q, more words make more ones likelier: :math:`P(Y \ge c)` is largest at m = M, and :math:`P(Y \le c)` at
+m = 0, for every c. So the two laws of M words and of none bound the tails of every document; each side gets half of
+``chance``.
 
 The bounds are those of the channel, not of the reports that came: nobody who sends can move them, and whether a
 report is refused does not depend on others'.
@@ -56,7 +53,7 @@ from discreet.privacy.bit_channel import BitChannel
 
 #: Probability below which an honest report falls outside. Among a billion, one does with probability below 0.001.
 CHANCE = 1e-12
-#: Logarithms are sums of V terms in floats: what they may be off by is far less.
+#: Probabilities are sums of V positive floats: what they may be off by is far less.
 _SLACK = 1e-6
 
 
@@ -80,36 +77,18 @@ def plausible_ones(
     fewest, most : int
         Both still plausible.
     """
+    from scipy.stats import binom
+
     p, q = float(channel.p), float(channel.q)
     kept = min(channel.limit or n_words, most_words or n_words, n_words)
-    goal = math.log(chance / 2) - _SLACK
-    rise = np.geomspace(1e-5, 60, 4000)
-    up = kept * np.log1p(p * np.expm1(rise)) + (n_words - kept) * np.log1p(q * np.expm1(rise))
-    down = n_words * np.log1p(q * np.expm1(-rise))
-
-    def too_many(c: int) -> bool:
-        return bool((up - rise * c).min() <= goal)
-
-    def too_few(c: int) -> bool:
-        return bool((down + rise * c).min() <= goal)
-
-    # Both bounds are monotone beyond the mean of the worst document, and no bound on its other side.
-    most = _first(too_many, math.ceil(kept * p + (n_words - kept) * q), n_words + 1) - 1
-    fewest = (
-        n_words - _first(lambda c: too_few(n_words - c), n_words - math.floor(n_words * q), n_words + 1) + 1
+    ones, goal = np.arange(n_words + 1), chance / 2 * (1 - _SLACK)
+    of_words, of_others = (
+        binom.pmf(ones[: kept + 1], kept, p),
+        binom.pmf(ones[: n_words - kept + 1], n_words - kept, q),
     )
-    return max(fewest, 0), most
-
-
-def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the first number from ``low`` on for which it holds, as it then does for all above; ``high`` if none."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    at_least = np.convolve(of_words, of_others)[::-1].cumsum()[::-1]
+    at_most = binom.cdf(ones, n_words, q)
+    return int(np.flatnonzero(at_most > goal)[0]), int(np.flatnonzero(at_least > goal)[-1])
 
 
 Packed = NDArray[np.uint8]
