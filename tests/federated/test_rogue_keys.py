@@ -127,7 +127,7 @@ def attacked(n, threshold, made_of):
 @pytest.mark.parametrize("sign", [1, ORDER - 1])
 @pytest.mark.parametrize(("n", "threshold"), [(3, 3), (5, 5), (5, 4)])
 def test_a_copied_point_takes_no_mask_off_even_where_nobody_asks_for_proofs(n, threshold, sign, monkeypatch):
-    monkeypatch.setattr(masker_module, "fault_of", lambda *_: None)
+    monkeypatch.setattr(masker_module.keys, "fault_of", lambda *_: None)
     found, true = attacked(n, threshold, lambda points: multiple(points[max(points)], sign))
     assert (found != true).all()
 
@@ -136,7 +136,7 @@ def test_the_attack_is_the_one_that_worked(monkeypatch):
     """With keys that hang on points only, as they once did, the sum of fewer silos lies open."""
     from discreet.federated.masks.keys import exchange
 
-    monkeypatch.setattr(masker_module, "fault_of", lambda *_: None)
+    monkeypatch.setattr(masker_module.keys, "fault_of", lambda *_: None)
     monkeypatch.setattr(
         masker_module, "pair_key", lambda secret, mine, theirs, roster: exchange(secret, theirs[1])
     )

@@ -431,6 +431,18 @@ def test_two_who_learn_at_once_leave_the_answers_of_the_first(here):
     assert one.asked.question.place == 2
 
 
+def test_answers_are_not_put_into_another_course_that_took_the_folder(here):
+    """They stood there as the answers to its question, which it then could not learn from."""
+    course = a_course("course")
+    first = answered(course)
+    Path("course").rename("moved")
+    other = a_course("course", epsilon=4.0)
+    with pytest.raises(CorpusError, match="another course was put there"):
+        course.learn(first)
+    assert not Path("course/answers-1.bin").exists()
+    assert other.learn(answered(other)).question.place == 1
+
+
 def test_learning_waits_for_whoever_is_learning(here):
     course = a_course("course")
     given = answered(course)

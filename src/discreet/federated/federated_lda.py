@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._base import validate
 from discreet._base.arrays import as_array, column_words
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import (
-    ANYTHING,
-    CALLBACK,
-    FLAG,
-    SEED,
-    THREADS,
-    collect,
-    declared,
-)
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.vocabulary import (
     GivenWords,
@@ -46,7 +38,7 @@ from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.release import Release, ReleasedTopics
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class FederatedLDA(PlannedEstimator, ReleasedTopics):
     """Topics of several silos' texts, which never leave them.
@@ -122,15 +114,15 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     epsilon: float = 1.0
     delta: Annotated[float, RULES["delta"]] = 1e-6
     tolerated: Annotated[int, RULES["tolerated"]] = 0
-    silos_see_result: Annotated[bool, FLAG] = True
-    word_vectors: Annotated[Any, ANYTHING] = None
-    allow_unlearnable: Annotated[bool, FLAG] = False
-    random_state: Annotated[int | None, SEED] = None
-    n_jobs: Annotated[int | None, THREADS] = None
-    callback: Annotated[Callback | None, CALLBACK] = None
+    silos_see_result: Annotated[bool, validate.FLAG] = True
+    word_vectors: Annotated[Any, validate.ANYTHING] = None
+    allow_unlearnable: Annotated[bool, validate.FLAG] = False
+    random_state: Annotated[int | None, validate.SEED] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
 
     def _faults(self) -> list[DiscreetError]:
-        faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
+        faults = [*super()._faults(), *validate.collect(lambda: check_epsilon(self.epsilon))]
         if not faults:
             statistic = "pairs" if self.word_vectors is None else "questions"
             faults += faults_together(self.delta, self.silos_see_result, statistic)

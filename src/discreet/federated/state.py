@@ -12,19 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.validate import (
-    FLAG,
-    Rule,
-    choice,
-    collect,
-    faults_of,
-    is_number,
-    number,
-    refuse,
-    rules,
-    shown,
-    whole,
-)
+from discreet._base import validate
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.masks.masker import MOST_SILOS, check_tolerated
 
@@ -39,16 +27,16 @@ SHARES_OF_SUMS = {
 _MOST = 10**7
 
 #: What settings must be, on either side of the wire.
-RULES = rules(
-    n_clients=whole(most=MOST_SILOS),
-    n_topics=whole(most=_MOST),
-    n_words=whole(most=_MOST),
-    n_rounds=whole(),
-    delta=number(least=0, below=1),
-    tolerated=whole(0),
-    silos_see_result=FLAG,
-    statistic=choice(*SHARES_OF_SUMS),
-    vocabulary=Rule(
+RULES = validate.rules(
+    n_clients=validate.whole(most=MOST_SILOS),
+    n_topics=validate.whole(most=_MOST),
+    n_words=validate.whole(most=_MOST),
+    n_rounds=validate.whole(),
+    delta=validate.number(least=0, below=1),
+    tolerated=validate.whole(0),
+    silos_see_result=validate.FLAG,
+    statistic=validate.choice(*SHARES_OF_SUMS),
+    vocabulary=validate.Rule(
         "a digest in 64 hexadecimal digits, or empty",
         lambda value: isinstance(value, str) and bool(re.fullmatch("([0-9a-f]{64})?", value)),
     ),
@@ -193,18 +181,18 @@ def agreed_terms(state: State) -> dict[str, Any]:
 
 def check_terms(values: Mapping[str, Any]) -> None:
     """Refuse settings that no promise could be made with, all faults in one error."""
-    faults: list[DiscreetError] = faults_of(values, RULES)
+    faults: list[DiscreetError] = validate.faults_of(values, RULES)
     epsilon, delta = values["epsilon"], values["delta"]
-    if not is_number(epsilon) or not epsilon > 0:
-        faults.append(PrivacyError(f"epsilon must be positive, but is {shown(epsilon)}."))
+    if not validate.is_number(epsilon) or not epsilon > 0:
+        faults.append(PrivacyError(f"epsilon must be positive, but is {validate.shown(epsilon)}."))
     if not faults:
         statistic, seen = values["statistic"], values["silos_see_result"]
         if values["n_rounds"] != steps_of(statistic):
             faults.append(ParameterError("`n_rounds` follows from the sums; leave it alone."))
         faults += faults_together(delta, seen, statistic)
         of_silos = values["n_clients"], values["tolerated"]
-        faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=seen))
-    refuse(faults)
+        faults += validate.collect(lambda: check_tolerated(*of_silos, silos_see_result=seen))
+    validate.refuse(faults)
 
 
 def steps_of(statistic: Any) -> int:

@@ -16,24 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._base import validate
 from discreet._base.arrays import as_array, as_texts, column_words, in_order, known_words, names_of
 from discreet._base.progress import Callback
 from discreet._base.threads import count_threads
-from discreet._base.validate import (
-    ANYTHING,
-    CALLBACK,
-    FLAG,
-    RANDOM,
-    THREADS,
-    Rule,
-    choice,
-    declared,
-    faults_of,
-    optional,
-    refuse,
-    rules,
-    whole,
-)
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import CorpusError, ParameterError
@@ -72,7 +58,7 @@ def _is_channel(value: Any) -> bool:
 
 
 #: Rules of the parameters that all local estimators have.
-CHANNEL = Rule(
+CHANNEL = validate.Rule(
     "a BitChannel, or anything with numbers p and q, 0 <= q < p <= 1 (a flip f strictly between 0 and 1)",
     _is_channel,
 )
@@ -150,7 +136,8 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
         ParameterError
             Naming all parameters that are out of range.
         """
-        refuse([*self._faults(), *faults_of({"n_words": n_words}, rules(n_words=optional(whole())))])
+        rules = validate.rules(n_words=validate.optional(validate.whole()))
+        validate.refuse([*self._faults(), *validate.faults_of({"n_words": n_words}, rules)])
         limit = getattr(self.channel, "limit", None)
         if n_words is None and limit is not None:
             n_words = 2 * int(limit)  # from here on, what a document may keep is what counts
@@ -255,7 +242,12 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
         )
 
 
-@declared
+_REFINE = validate.Rule(
+    '"auto", True or False', lambda value: validate.FLAG.holds(value) or validate.choice("auto").holds(value)
+)
+
+
+@validate.declared
 @dataclass(eq=False, repr=False)
 class LocalLDA(LocalTopics):
     r"""Topics of texts that nobody but their writers ever saw: only randomised reports of their words.
@@ -319,18 +311,15 @@ class LocalLDA(LocalTopics):
     (2, (2, 30))
     """
 
-    n_topics: Annotated[int, whole()] = 20
+    n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
     channel: Annotated[Channel, CHANNEL]
-    refine: Annotated[
-        bool | Literal["auto"],
-        Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
-    ] = "auto"
-    word_vectors: Annotated[Any, ANYTHING] = None
-    allow_unlearnable: Annotated[bool, FLAG] = False
-    random_state: Annotated[Any, RANDOM] = None
-    n_jobs: Annotated[int | None, THREADS] = None
-    callback: Annotated[Callback | None, CALLBACK] = None
+    refine: Annotated[bool | Literal["auto"], _REFINE] = "auto"
+    word_vectors: Annotated[Any, validate.ANYTHING] = None
+    allow_unlearnable: Annotated[bool, validate.FLAG] = False
+    random_state: Annotated[Any, validate.RANDOM] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
 
     def fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False

@@ -137,10 +137,11 @@ class Course:
             raise CorpusError(f"this course has ended: its topics are in {self.topics}.")
         with lock_beside(self.folder / "course.json"):  # never two answers to one question
             kept = self._file("answers", self.asked, "bin")
-            if kept.exists():
+            if kept.exists() or not self._is_published(self.asked):
                 raise CorpusError(
-                    f"{self.folder} has changed since it was opened: answers to this question were learned meanwhile. "
-                    "Nothing was written; look what is asked now: `discreet ask` without --answers."
+                    f"{self.folder} has changed since it was opened: answers to this question were learned meanwhile, "
+                    "or another course was put there. Nothing was written; look what is asked now: `discreet ask` "
+                    "without --answers."
                 )
             listed = list(reports)
             following = self.model.learn(listed)
@@ -205,11 +206,15 @@ class Course:
     def _file(self, what: str, asked: PublishedQuestion, suffix: str) -> Path:
         return self.folder / f"{what}-{asked.question.place + 1}.{suffix}"
 
+    def _is_published(self, asked: PublishedQuestion) -> bool:
+        path = self.file_of(asked)
+        return path.exists() and path.read_bytes() == asked.to_json().encode()
+
     def _publish(self, asked: PublishedQuestion) -> None:
-        path, text = self.file_of(asked), asked.to_json().encode()
+        path = self.file_of(asked)
         if not path.exists():
-            write_whole(text, path, "the question")
-        elif path.read_bytes() != text:
+            write_whole(asked.to_json().encode(), path, "the question")
+        elif not self._is_published(asked):
             raise CorpusError(
                 f"{path} is not the question that the answers before it lead to: they, the file or the version of "
                 "discreet have changed since it was published. Put back what was there."

@@ -16,21 +16,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base import validate
 from discreet._base.arrays import as_texts, column_words, in_order, known_words, names_of
 from discreet._base.callers import warn_caller
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import (
-    ANYTHING,
-    CALLBACK,
-    FLAG,
-    RANDOM,
-    THREADS,
-    Rule,
-    declared,
-    is_number,
-    number,
-    whole,
-)
 from discreet.corpus import check_counts
 from discreet.corpus.vocabulary import WordOrigin, check_words, refuse_chosen_columns
 from discreet.corpus.word_vectors import WordVectors, match_vectors
@@ -121,13 +110,13 @@ def _are_shares(value: Any) -> bool:
     if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= _MOST_QUESTIONS:
         return False
     shares: Sequence[Any] = value
-    return all(is_number(share) and 0 < share < math.inf for share in shares)
+    return all(validate.is_number(share) and 0 < share < math.inf for share in shares)
 
 
-_SHARES = Rule(f"1 to {_MOST_QUESTIONS} positive numbers", _are_shares)
+_SHARES = validate.Rule(f"1 to {_MOST_QUESTIONS} positive numbers", _are_shares)
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     r"""Topics of texts that nobody but their writers ever saw, each text private as a whole.
@@ -203,15 +192,15 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     (3, 12)
     """
 
-    n_topics: Annotated[int, whole()] = 20
+    n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
-    epsilon: Annotated[float, number(above=0, most=20)]
-    word_vectors: Annotated[Any, ANYTHING]
+    epsilon: Annotated[float, validate.number(above=0, most=20)]
+    word_vectors: Annotated[Any, validate.ANYTHING]
     shares: Annotated[Sequence[float], _SHARES] = (0.4, 0.1, 0.2, 0.3)
-    allow_unlearnable: Annotated[bool, FLAG] = False
-    random_state: Annotated[Any, RANDOM] = None
-    n_jobs: Annotated[int | None, THREADS] = None
-    callback: Annotated[Callback | None, CALLBACK] = None
+    allow_unlearnable: Annotated[bool, validate.FLAG] = False
+    random_state: Annotated[Any, validate.RANDOM] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
 
     def planned_event(self) -> events.Event:
         """Return the event of one report, which the release will state.
