@@ -170,16 +170,16 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
     code, said = fit(capsys, notes, tmp_path / "model", *public)
     assert code == 0
     told = "2 words of the vocabulary can never be found in texts that are cut like this: "
-    cure = "are English stop words; --read stop_words=none keeps them."
-    assert f"{told}call, interest; they {cure}" in " ".join(said.split())
+    cure = "stop words among them: 2 (english); --read stop_words=none keeps these."
+    assert f"{told}call, interest; {cure}" in " ".join(said.split())
     _, said = fit(capsys, notes, tmp_path / "unsaid", *public[:-1])  # who knows what the list was made of
-    assert f"{told}they {cure}" in " ".join(said.split())
+    assert f"{told}{cure}" in " ".join(said.split())
     many = [f"{word}-x" for word in WORDS[:11]]
     listed.write_text("\n".join(["call", *WORDS, *many]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "many", *public)
     shown = ", ".join(["call", *many[:9]])
     assert (
-        f"{shown} and 2 more; 1 of them is an English stop word; --read stop_words=none keeps it. For"
+        f"{shown} and 2 more; stop words among them: 1 (english); --read stop_words=none keeps these. For"
         in " ".join(said.split())
     )
     listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")

@@ -30,9 +30,7 @@ def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, li
     beside: dict[str, Any] = {}
     row = FORMATS.get(known)
     if row is not None and row.holds == "counts" and not row.whole:
-        for side, option in zip(
-            ("vocab", "persons", "labels"), ("vocabulary", "persons", "labels"), strict=True
-        ):
+        for side, option in (("vocab", "vocabulary"), ("persons", "persons"), ("labels", "labels")):
             file = side_file(source, side)
             if option not in given and file.is_file():
                 beside[option] = file

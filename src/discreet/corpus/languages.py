@@ -411,14 +411,14 @@ def language_shares(words: Sequence[str], tokens: Any, least: int = 1) -> tuple[
 
 def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable[str]]]:
     """Yield each list that ``given`` asks for, and what it is called."""
-    if given is None:
+    if given is None or given == "none":
         return
     if isinstance(given, os.PathLike):
         yield "a file", _read_file(Path(given))
         return
     if isinstance(given, str):
         for part in given.split(","):
-            yield from _named(part.strip(), languages, alone="," not in given)
+            yield from _named(part.strip(), languages)
         return
     entries = _entries(given, "stop_words")
     names = [entry for entry in entries if isinstance(entry, str)]
@@ -433,7 +433,7 @@ def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable
                 raise ParameterError(f"`stop_words` must be {_MEANT}; an entry is not a str.")
     elif named and len(named) == len(names):
         for name in names:
-            yield from _named(name, languages, alone=False)
+            yield from _named(name, languages)
     elif isinstance(given, list | tuple) and (named := [name for name in named if name != "auto"]):
         raise ParameterError(
             f'`stop_words` holds words and the name "{named[0]}": write ["{named[0]}", [...]] with the words in a list '
@@ -443,16 +443,14 @@ def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable
         yield "a list", names
 
 
-def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tuple[str, Iterable[str]]]:
+def _named(name: str, languages: Sequence[str]) -> Iterable[tuple[str, Iterable[str]]]:
     """Yield the list of a language, those of all languages ("auto"), or that of a file."""
-    if name == "none" and alone:
-        return
     if name == "auto":
         for language in languages:
-            yield from _named(language, (), alone=False)
+            yield from _named(language, ())
         return
-    language = _language(name)
-    if language is not None:
+    language = LANGUAGES.get(name, name)
+    if language in _NAMES:
         yield language, _of_language(language)
         return
     if not name or "\n" in name or not is_there(name):
@@ -462,11 +460,6 @@ def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tupl
         known = f" Did you mean {near[0]}?" if near else known
         raise ParameterError(f"`stop_words` must be {_MEANT}; got {shown(name)}, which is none.{known}")
     yield "a file", _read_file(Path(name))
-
-
-def _language(name: str) -> str | None:
-    known = LANGUAGES.get(name, name)
-    return known if known in _NAMES else None
 
 
 def _of_language(language: str) -> Iterable[str]:

@@ -230,14 +230,9 @@ def say_unreachable(
     how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
     if stopped:
-        lists = [name.partition(" (")[0] for name in cut.stop_word_lists]
-        an, kind = ("an", "English stop word") if lists == ["english"] else ("a", "stop word")
-        every = stopped == len(never)
-        if stopped > 1:
-            why = f"{'they' if every else f'{stopped:,} of them'} are {kind}s; --read stop_words=none keeps them."
-        else:
-            why = f"{'it' if every else '1 of them'} is {an} {kind}; --read stop_words=none keeps it."
-        how = why if every else f"{why} For the others: {how}"
+        lists = ", ".join(name.partition(" (")[0] for name in cut.stop_word_lists)
+        why = f"stop words among them: {stopped:,} ({lists}); --read stop_words=none keeps these."
+        how = why if stopped == len(never) else f"{why} For the others: {how}"
     say.print(
         f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "
         f"this:{shown} {how}"

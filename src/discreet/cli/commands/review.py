@@ -54,14 +54,7 @@ def review(
     """
     from discreet.cli.display import console, print_json
     from discreet.release import PrevalenceRelease
-    from discreet.release.edits import (
-        EditList,
-        apply,
-        details_that_hold,
-        parse,
-        reviewed_shares,
-        word_in_line,
-    )
+    from discreet.release import edits as editing
     from discreet.report.suspicion import look_alikes, suspicious_words
     from discreet.report.wording import shown
 
@@ -78,9 +71,9 @@ def review(
     release = discreet.Release.load(model)
     of_groups = None if shares is None else PrevalenceRelease.load(shares)
     if of_groups is not None:  # those of other topics are refused before anybody is asked anything
-        reviewed_shares(of_groups, release, EditList(), release)
+        editing.reviewed_shares(of_groups, release, editing.EditList(), release)
     lines = [] if edits is None else list_lines(edits, "--edits")
-    lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
+    lines += [f"drop word {editing.word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(release, flagged=() if names is None else read_list(names, "--names"))
     if json_:
         print_json(
@@ -112,20 +105,20 @@ def review(
             raise ReleaseError("name a new folder for the reviewed release: --out reviewed.")
         say.print(f"to remove some: discreet review {model} --drop WORD --by YOU --out reviewed")
         return
-    edited = parse(lines)
-    reviewed = apply(release, edited)
+    edited = editing.parse(lines)
+    reviewed = editing.apply(release, edited)
     assert by is not None  # asked for, or refused above
     reviewed = reviewed.with_review(by, on=None if release.reproducible else today(), note=note)
     reviewed = with_details(reviewed, about)
     if of_groups is not None:  # before anything is written: what cannot be done is refused whole
-        of_groups = reviewed_shares(of_groups, release, edited, reviewed)
+        of_groups = editing.reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
     if out is not None:
         reviewed.save(out)
         say.print(f"wrote {out}: {reviewed.review}")
-    holding = list(details_that_hold(reviewed, gone)) if out is not None else []
+    holding = list(editing.details_that_hold(reviewed, gone)) if out is not None else []
     if of_groups is not None:
-        holding += [f"{name} of {shares_out}" for name in details_that_hold(of_groups, gone)]
+        holding += [f"{name} of {shares_out}" for name in editing.details_that_hold(of_groups, gone)]
     for name in holding:
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.")
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
