@@ -37,12 +37,6 @@ def test_words_and_topics_together_cost_what_was_asked_for(method):
     assert sorted(map(tuple, tops)) == [("law",), ("sea",)]
 
 
-def test_sampled_training_spends_all_too():
-    release = fit_topics(TEXTS, epsilon=2.0, sampling_rate=0.2, **SMALL)
-    assert release.configuration["estimator"] == "PrivateSVILDA"
-    assert 2.0 * (1 - 2e-3) <= release.promise.epsilon <= 2.0
-
-
 def test_public_words_leave_everything_to_the_topics():
     words = [word for block in WORDS for word in block]
     corpus = Corpus.from_texts(TEXTS, vocabulary=words, words_are_public=True)
@@ -122,7 +116,6 @@ def test_all_faults_are_told_at_once_under_the_names_of_this_call():
             vocabulary_method="best",
             max_words=0,
             token_pattern="(",
-            sampling_rate=-1,
             allow_unlearnable=3,
             random_state=-1,
             n_jobs=0,
@@ -131,7 +124,7 @@ def test_all_faults_are_told_at_once_under_the_names_of_this_call():
         )
     assert sorted(caught.value.parameters) == sorted(
         "epsilon delta n_topics privacy_unit vocabulary vocabulary_share vocabulary_method max_words token_pattern "
-        "sampling_rate allow_unlearnable random_state n_jobs doc_topic_prior ledger".split()
+        "allow_unlearnable random_state n_jobs doc_topic_prior ledger".split()
     )
     for name in caught.value.parameters:
         assert str(caught.value).count(f"{name} ") >= 1

@@ -123,7 +123,6 @@ def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("--set", "sampling_rate=3"),
         ("--set", "n_rounds=0"),
         ("--set", "doc_topic_prior=-1"),
         ("--set", "n_jobs=0"),

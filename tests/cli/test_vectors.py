@@ -130,12 +130,6 @@ def test_a_broken_file_of_vectors_costs_nothing(place, capsys):
         assert not book.exists()
 
 
-def test_vectors_and_samples_do_not_go_together(place, capsys):
-    fit = ("fit", place / "notes.jsonl", "--out", place / "never", "--set", "sampling_rate=0.1")
-    assert discreet(*fit, "--word-vectors", place / "glove.txt") == 2
-    assert "leave --set sampling_rate= out" in capsys.readouterr().err
-
-
 def test_budget_tells_what_vectors_are_expected_to_do(capsys):
     budget = ("budget", "--epsilon", 1, "--documents", 9000, "--topics", 4, "--words-a-document", 8)
     assert discreet(*budget, "--words", 24, "--vocabulary-is-public", "--with-word-vectors", "--json") == 0

@@ -3,20 +3,20 @@ r"""The whole way from private texts to a release, in one call, on one budget: w
 Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, the shares of
 topics in groups what their estimator says, and the topics the largest epsilon with which all together cost what was
 asked for. Each is booked before its sums are made: words first, and where these show that the topics cannot be
-learned, nothing else; with shares or sampled training, whose costs add up worse one by one, all at once.
+learned, nothing else; with shares, whose costs add up worse one by one, all at once.
 """
 
 import copy
 import inspect
 import math
 import os
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
+from discreet._base.callers import warn_caller
 from discreet._base.persons import check_same_rows, knows_persons
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
@@ -31,7 +31,7 @@ from discreet._base.validate import (
     rules,
     suggesting,
 )
-from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
+from discreet.central.base import fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import (
     TopicPrevalence,
     check_labels,
@@ -41,7 +41,6 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.preview import left_for_topics, warn_of
 from discreet.central.private_lda import PrivateLDA
-from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
 from discreet.corpus import Corpus, Tokenizer
@@ -90,9 +89,8 @@ _OF_WORDS = (
 )  # fmt: skip
 _OF_TOPICS = (
     "n_topics", "epsilon", "delta", "doc_topic_prior", "n_rounds", "n_units_lower_bound", "allow_large_delta", "n_jobs",
-    "ledger",
+    "ledger", "allow_unlearnable", "word_vectors",
 )  # fmt: skip
-_OF_FULL_BATCH = ("allow_unlearnable", "word_vectors")
 #: What says how a file or a frame is read.
 _OF_A_SOURCE = ("text", "person", "skip_empty", "encoding", "delimiter", "sheet")
 _OF_A_CALL = frozenset({"texts_or_corpus", "text", "person", "persons", "unit_name", "prevalence", "by"})
@@ -100,7 +98,6 @@ _OWN = rules(
     vocabulary_share=number(above=0, below=1),
     words_are_public=FLAG,
     skip_empty=FLAG,
-    sampling_rate=number(above=0, most=1),
     allow_unlearnable=FLAG,
     allow_large_epsilon=FLAG,
 )
@@ -132,7 +129,6 @@ def fit_topics(
     tokenizer: Any = None,
     ngram_range: tuple[int, int] = (1, 1),
     doc_topic_prior: float = 0.1,
-    sampling_rate: float = 1.0,
     n_rounds: int | None = None,
     word_vectors: Any = None,
     n_units_lower_bound: int | None = None,
@@ -198,8 +194,6 @@ def fit_topics(
         As for :class:`~discreet.PrivateLDA`.
     allow_large_epsilon : bool, default False
         Go on where epsilon is above 20, which promises hardly anything. ``inf`` needs no such word.
-    sampling_rate : float, default 1.0
-        Below 1: :class:`~discreet.PrivateSVILDA` instead.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     ledger : Ledger, optional
@@ -307,7 +301,7 @@ def fit_topics(
     chosen = [] if known or vocabulary is not None else [words]
     where = [] if prevalence is None else [prevalence]
     # What words show may then decide that no topics are booked.
-    in_turn = bool(chosen) and not where and isinstance(topics, PrivateLDA) and math.isfinite(epsilon)
+    in_turn = bool(chosen) and not where and math.isfinite(epsilon)
     share = 0.0 if in_turn else None  # nothing but Gaussian noise follows
     own = theirs or Ledger(
         epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name, failure_share=share
@@ -358,7 +352,7 @@ def fit_topics(
     return release
 
 
-def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
+def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:
     """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
 
     Parameters
@@ -383,11 +377,7 @@ def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateTopicModel]
         method=of.vocabulary_method,
         **{name: getattr(of, name) for name in (*both, *_OF_WORDS)},
     )
-    whole = of.sampling_rate == 1 or not _OWN["sampling_rate"].holds(of.sampling_rate)
-    if not whole and of.word_vectors is not None:
-        faults.append(ParameterError("`word_vectors` serve the full batch only; leave `sampling_rate=` out."))
-    of_topics = {name: getattr(of, name) for name in (*both, *_OF_TOPICS, *(_OF_FULL_BATCH if whole else ()))}
-    topics = PrivateLDA(**of_topics) if whole else PrivateSVILDA(sampling_rate=of.sampling_rate, **of_topics)
+    topics = PrivateLDA(**{name: getattr(of, name) for name in (*both, *_OF_TOPICS)})
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
     refuse([*faults_of_estimator(topics), *faults, *mine])
     return words, topics
@@ -426,7 +416,7 @@ def _warn_of_persons(corpus: Corpus, columns: dict[str, Any]) -> None:
             Proposal("privacy_unit", "document"),
             " says so.",
         )
-        warnings.warn(CorpusWarning(told), stacklevel=4)
+        warn_caller(CorpusWarning(told))
 
 
 def _is_held(texts: Any) -> bool:
@@ -459,7 +449,7 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
     ]
 
 
-def _book_after(words: PrivateEstimator, topics: PrivateTopicModel, book: Ledger) -> list[Booking]:
+def _book_after(words: PrivateEstimator, topics: PrivateLDA, book: Ledger) -> list[Booking]:
     """Book topics after their words, which stay booked where somebody else booked in between."""
     try:
         return book_together(book, topics)
@@ -473,7 +463,7 @@ def _book_after(words: PrivateEstimator, topics: PrivateTopicModel, book: Ledger
 
 def _events_at(
     chosen: Sequence[PrivateEstimator],
-    topics: PrivateTopicModel,
+    topics: PrivateLDA,
     asked: float,
     book: Ledger | None,
     epsilon: float,

@@ -16,7 +16,6 @@ from scipy.special import ndtr
 
 from discreet._base.arrays import Csr
 from discreet._base.callers import warn_caller
-from discreet.central.base import PrivateTopicModel
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
@@ -26,7 +25,6 @@ from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
 from discreet.errors import CorpusWarning, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting.curves import gdp_mu
-from discreet.privacy.accounting.planning import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import large_delta, plural, round_up
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
 _WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
 #: Of texts without any of a language's stop words, as they are where its list is in use.
 _SHOWN_LANGUAGES = 2
-_SAMPLED_TOLERANCE = 1e-3
 _STOP = ' To stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
 
 
@@ -110,7 +107,7 @@ class Preview(NamedTuple):
         return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
 
 
-def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicModel, called: str) -> Preview:
+def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, called: str) -> Preview:
     """Look at texts as a fit would, with its settings; nothing is booked, and nothing may leave.
 
     ``words`` and ``topics``: as :func:`~discreet.central._fit_topics.estimators` makes them; ``called``: what one unit
@@ -130,15 +127,14 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
-    vectors = getattr(topics, "word_vectors", None)
     forecast = learnability(
         max(round(expected), 1),
-        getattr(topics, "n_topics", 1),
+        topics.n_topics,
         n_units,
         gdp_mu(topics.epsilon, topics.delta),
         delta=topics.delta,
         covered=float(tokens[chosen].sum() / max(tokens.sum(), 1)),
-        algorithm="PrivateLDA" if vectors is None else "PrivateLDA with word vectors",
+        algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
         words_a_unit=max(float(chosen[units.words].sum()) / max(n_units, 1), 1.0),
     )
     return Preview(
@@ -157,7 +153,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateTopicM
 def warn_of(
     corpus: Corpus,
     words: PrivateCountVectorizer,
-    topics: PrivateTopicModel,
+    topics: PrivateLDA,
     called: str,
     in_turn: bool | None = None,
 ) -> None:
@@ -165,12 +161,8 @@ def warn_of(
 
     ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
     """
-    go_on = {
-        "n_topics": getattr(topics, "allow_unlearnable", True),
-        "delta": getattr(topics, "allow_large_delta", False),
-    }
-    if math.isinf(topics.epsilon):
-        go_on = dict.fromkeys(go_on, True)
+    free = math.isinf(topics.epsilon)
+    go_on = {"n_topics": free or topics.allow_unlearnable, "delta": free or topics.allow_large_delta}
     seen = preview(corpus, words, copy.copy(topics), called)
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
     for about, fault in seen.faults():
@@ -181,7 +173,7 @@ def warn_of(
             warn_caller(CorpusWarning(told, _STOP if costs else ""))
 
 
-def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateTopicModel, in_turn: bool) -> str:
+def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: bool) -> str:
     """Say what a fit costs that ends at too few words."""
     event = words.planned_event()
     assert event is not None  # nothing is to be chosen of a public list
@@ -194,9 +186,7 @@ def _empty(counts: Csr) -> int:
     return int((np.diff(counts.indptr) == 0).sum())
 
 
-def bookings(
-    words: PrivateCountVectorizer, topics: PrivateTopicModel
-) -> tuple[list["Event"], GaussianChoice]:
+def bookings(words: PrivateCountVectorizer, topics: PrivateLDA) -> tuple[list["Event"], GaussianChoice]:
     """Return the events of private words and topics that :func:`fit_topics` would book, and how it would choose the
     words.
 
@@ -212,7 +202,7 @@ def bookings(
 
 
 def left_for_topics(
-    others: Sequence[PrivateEstimator], topics: PrivateTopicModel, book: Ledger | None = None
+    others: Sequence[PrivateEstimator], topics: PrivateLDA, book: Ledger | None = None
 ) -> float:
     """Return the largest epsilon of the topics with which all cost what the topics were to cost alone.
 
@@ -226,11 +216,4 @@ def left_for_topics(
         # The first booking of a ledger may set some of delta aside for failures of later ones.
         share = 0.0 if book.entries else book.failure_share
         return Ledger(epsilon, delta, failure_share=share).remaining(*planned).epsilon
-    if isinstance(topics, PrivateLDA):
-        return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
-
-    def excess(fall: float) -> float:
-        topics.epsilon = epsilon * math.exp(-fall)
-        return math.log(composed_epsilon([*planned, topics.planned_event()], delta).epsilon / epsilon)
-
-    return epsilon * math.exp(-solve(excess, 0.2, tolerance=_SAMPLED_TOLERANCE))
+    return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
