@@ -3,8 +3,8 @@
     python benchmarks/word_level.py [--rounds 7] [--corpus nips]
 
 K = 50, V = 1,000, all tokens of the corpus, one thread each; CPU time of whole sweeps. Private sweeps count
-everything: counting, noise on the 1,000 x 50 table from a secure source, secure words for the draws, and exact
-integer draws. Needs tomotopy.
+everything: counting, noise on both tables from a secure source, secure words for the draws, and the draws. Needs
+tomotopy.
 """
 
 import argparse
@@ -18,21 +18,22 @@ from real_corpora import load
 from discreet import Ledger
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.cost import table_mechanism, total_event
+from discreet.lda.documents import read_documents
 from discreet.lda.gibbs import frozen
-from discreet.lda.gibbs.state import begin, word_order
+from discreet.lda.gibbs.state import begin, read_tokens, word_order
 from discreet.privacy import SecureStream
 
 N_TOPICS, SWEEPS = 50, 5
 
 
-def private(counts, noise, hidden):
+def private(counts, noise):
     """A function that does SWEEPS private sweeps."""
     mechanism = table_mechanism(noise, 1.0, 1e-6)
     ledger = Ledger(1e9, 1e-6, privacy_unit="word", neighboring="replace_one")
-    reservation = ledger.reserve(total_event(mechanism, 10**6, 0, 0.0), "a benchmark")
+    reservation = ledger.reserve(total_event(mechanism, 10**6), "a benchmark")
     stream = SecureStream()
-    tokens = hybrid_gibbs.arrange(counts, stream)
-    settings = hybrid_gibbs.Settings(N_TOPICS, 0.1, 0.01, None if hidden else 10.0, mechanism, hidden)
+    tokens = read_tokens(read_documents(counts))
+    settings = hybrid_gibbs.Settings(N_TOPICS, 0.1, 0.01, mechanism)
     state = hybrid_gibbs.init(tokens, settings, stream)
 
     def run():
@@ -45,7 +46,7 @@ def private(counts, noise, hidden):
 
 def gibbs(counts):
     """The non-private frozen sweep, single precision."""
-    tokens = hybrid_gibbs.arrange(counts, SecureStream(0))
+    tokens = read_tokens(read_documents(counts))
     alpha = np.full(N_TOPICS, 0.1)
     memory, order = frozen.empty_table(tokens.n_words, N_TOPICS), word_order(tokens)
     state = begin(tokens, N_TOPICS, 0)
@@ -82,9 +83,8 @@ def main():
     options = parser.parse_args()
     counts = load(options.corpus, 1000).train
     contestants = {
-        "private, discrete Laplace": private(counts, "laplace", False),
-        "private, rounded Gaussian": private(counts, "gaussian", False),
-        "private, assignments inside": private(counts, "gaussian", True),
+        "private, discrete Laplace": private(counts, "laplace"),
+        "private, rounded Gaussian": private(counts, "gaussian"),
         "tomotopy, not private": theirs(counts),
         "GibbsLDA frozen, not private": gibbs(counts),
     }

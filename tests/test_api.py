@@ -151,13 +151,6 @@ GIVEN_UP = {
             "sum_rows": "a Bound, which holds the number",
         },
     ),
-    "clip": (
-        "contribution_bound",
-        {
-            "HybridGibbsLDA": "limits the counts that a draw looks at, not what a word adds to a sum: the counts are "
-            "exact, and the loss of a draw follows from how far two of them can be apart"
-        },
-    ),
 }
 
 
@@ -226,7 +219,7 @@ def test_iterations_of_a_kind_have_one_name(name):
 #: Who fits moments counts the directions above the noise, in ``learnable_``. The others have no such count.
 NOTHING_LEARNABLE = {
     "GibbsLDA": "no noise",
-    "HybridGibbsLDA": "the noise is in the draws of a sampler, which has no edge",
+    "HybridGibbsLDA": "the noise is in the tables of a sampler, which has no edge",
     "PrivateLDA": "forecast_ says what to expect, from sizes alone: a Learnability, before topics are trained",
     "PrivateSVILDA": "the noise is spread over rounds, and no law of what it leaves was measured",
     "VariationalLDA": "no noise",

@@ -144,13 +144,12 @@ CASES = {
         {AT_INFINITY: SAMPLED},
     ),
     **{
-        f"HybridGibbsLDA, {noise}{'' if publish else ', hidden'}": (
-            HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, noise=noise, publish_assignments=publish),
+        f"HybridGibbsLDA, {noise}": (
+            HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, noise=noise),
             {},
-            {AT_INFINITY: CHAIN} | ({} if publish else {"check_neighbours_draw_alike": REPLACED}),
+            {AT_INFINITY: CHAIN, "check_neighbours_draw_alike": REPLACED},
         )
         for noise in ("laplace", "gaussian")
-        for publish in (True, False)
     },
     **{
         f"PrivateCountVectorizer, {method}": (

@@ -96,7 +96,7 @@ ON_DATA = [
     PrivateLDA(2, epsilon=math.inf, random_state=0),
     PrivateSVILDA(2, epsilon=math.inf, sampling_rate=0.5, random_state=0),
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, random_state=0),
-    HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, publish_assignments=False, noise="gaussian", random_state=0),
+    HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, noise="gaussian", random_state=0),
     OfOneSilo(2, epsilon=4.0, allow_unlearnable=True, random_state=0),
     Batch(1, **BITS),
     Stream(1, **BITS),

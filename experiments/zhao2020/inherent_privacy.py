@@ -2,7 +2,7 @@ r"""The monitor of Zhao et al. (2020) for frozen tables: what a noise-free run w
 
 Topics are drawn at random, so who sees only topics does not see words. How much a replaced word would show follows
 from the counts of the run. Here each sweep draws from the exact table :math:`n_{kw}` that stood before it, frozen for
-the sweep, as in ``HybridGibbsLDA`` with ``epsilon=inf``; the own document is live.
+the sweep, as in :mod:`meant_gibbs` without noise; the own document is live.
 
 *Unit*: word. *Neighbours*: one token's word w is replaced by another, w'. *Seen*: the topics of all tokens, in all
 sweeps. *Bound*: whatever token and word are taken, the log-ratio of the probabilities of what a sweep drew differs

@@ -6,7 +6,8 @@
 Corpora: :mod:`corpora`. 50 topics, alpha = 1, beta = .01; for HDP-LDA beta = .5, as the paper takes "a larger
 beta" there without a number, and C / beta = 147.4, which is eps_I = 10. Parts: ``attack`` (figure 4),
 ``perplexity`` (figure 5), ``total`` (perplexity against the epsilon of the whole run, which the paper lacks),
-``news`` (nyt, K = 20, 50 sweeps) and ``monitor``. "As printed" is :mod:`printed_gibbs`, "as meant" the library.
+``news`` (nyt, K = 20, 50 sweeps) and ``monitor``. "As printed" is :mod:`printed_gibbs`, "as meant"
+:mod:`meant_gibbs`; "assignments inside" is the library. Rows of "as meant" are of the library when it had both.
 Runs are seeded, one seed each.
 """
 
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import meant_gibbs
 import printed_gibbs
 
 matplotlib.use("Agg")
@@ -28,12 +30,11 @@ from scipy.special import softmax
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from real_corpora import load
 
-from discreet import HybridGibbsLDA, Ledger, PrivateLDA
-from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.cost import calibrated, plan
+from discreet import HybridGibbsLDA, PrivateLDA
+from discreet.central.word_level.cost import calibrated
+from discreet.central.word_level.hybrid_gibbs import topics_of
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
-from discreet.privacy import SecureStream, noise_multiplier_for
-from discreet.privacy.accounting import events
+from discreet.privacy import noise_multiplier_for
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.row_sums import OneCellBound
 
@@ -51,31 +52,19 @@ def clip_for(epsilon_draw, beta):
     return None if math.isinf(epsilon_draw) else beta * math.expm1(epsilon_draw / 2)
 
 
-def settings_of(epsilon_draw, epsilon_noise, beta):
-    mechanism = LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
-    return hybrid_gibbs.Settings(N_TOPICS, ALPHA, beta, clip_for(epsilon_draw, beta), mechanism)
-
-
-def chain(counts, settings, n_sweeps, seed):
-    """Yield (tokens, released table, topics) of each sweep, and at the end the last table with no upper cut."""
-    stream = SecureStream(seed)
-    tokens = hybrid_gibbs.arrange(counts, stream.spawn("order"))
-    free = Ledger(math.inf, DELTA, privacy_unit="word", neighboring="replace_one")
-    reservation = free.reserve(events.non_private(), "an experiment")
-    state = hybrid_gibbs.init(tokens, settings, stream)
-    for _ in range(n_sweeps):
-        state, table = hybrid_gibbs.step(state, tokens, settings, stream, reservation)
-        yield tokens, table, state.topics
-    last = hybrid_gibbs.release_table(state, tokens, settings._replace(clip=None), stream, reservation)
-    yield tokens, last, state.topics
+def chain(counts, epsilon_draw, epsilon_noise, beta, n_sweeps):
+    """What HDP-LDA as meant gives, with discrete Laplace noise: see :func:`meant_gibbs.chain`."""
+    mechanism, clip = LaplaceMechanism(OneCellBound("l1"), epsilon_noise), clip_for(epsilon_draw, beta)
+    return meant_gibbs.chain(counts, N_TOPICS, ALPHA, beta, clip, mechanism, n_sweeps, 0)
 
 
 def total(epsilon_draw, epsilon_noise, n_sweeps, beta):
     """Total of a run with assignments released, at DELTA; inf where a part of it is not private."""
     if math.isinf(epsilon_draw) or math.isinf(epsilon_noise):
         return math.inf
-    clip = clip_for(epsilon_draw, beta)
-    return plan("laplace", None, epsilon_noise, DELTA, n_sweeps, clip, beta, hidden=False).epsilon
+    range_of_draw = 2 * math.log1p(clip_for(epsilon_draw, beta) / beta)
+    mechanism = LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
+    return meant_gibbs.total(mechanism, n_sweeps, range_of_draw, DELTA)
 
 
 def save_legend(figure, ax, name):
@@ -134,11 +123,9 @@ def attacked(counts, method, form, beta, n_sweeps):
     """Run the chain and return what the spy found after each sweep."""
     epsilons, spies = ATTACKS[method, form], []
     if form == MEANT:
-        for sweep, (tokens, table, topics) in enumerate(
-            chain(counts, settings_of(*epsilons, beta), n_sweeps, 0)
-        ):
+        for sweep, (words, table, topics) in enumerate(chain(counts, *epsilons, beta, n_sweeps)):
             if sweep == 0:
-                spies.append(Spy(tokens.words, counts.shape[1], beta))
+                spies.append(Spy(words, counts.shape[1], beta))
             if sweep < n_sweeps:
                 spies[0].see(table, topics)
         return spies[0].found
@@ -231,8 +218,8 @@ def topics_by(train, method, form, beta, level):
         return unigram(train, smoothing=beta)
     if form == MEANT:
         epsilon_draw = math.inf if method == NO_PRIVACY else 10.0
-        *_, (_, last, _) = chain(train, settings_of(epsilon_draw, level, beta), SWEEPS, 0)
-        return hybrid_gibbs.topics_of(last, beta)
+        *_, (_, last, _) = chain(train, epsilon_draw, level, beta, SWEEPS)
+        return topics_of(last, beta)
     basics = (train, N_TOPICS, ALPHA, beta, SWEEPS, 0)
     if method == NO_PRIVACY:
         return printed_gibbs.gibbs(*basics)
@@ -285,20 +272,28 @@ def draw_perplexity(path):
 # ---- the figure that the paper lacks: the epsilon of the whole run
 
 TOTALS = (1.0, 2.0, 4.0, 8.0, 16.0)
-COMPARED = {
-    "HDP-LDA, assignments released": {"publish_assignments": True, "noise": "gaussian"},
-    "HDP-LDA, assignments inside": {"publish_assignments": False, "noise": "gaussian"},
-}
 
 
-def estimators(epsilon, n_topics, alpha, n_sweeps):
-    for name, settings in COMPARED.items():
-        model = HybridGibbsLDA(
-            n_topics, epsilon=epsilon, doc_topic_prior=alpha, n_sweeps=n_sweeps, random_state=0
-        )
-        yield name, model.set_params(delta=DELTA, **settings)
+def with_assignments(train, n_topics, alpha, epsilon, n_sweeps):
+    """Topics of HDP-LDA as meant, where assignments count as released."""
+    mechanism, beta = meant_gibbs.calibrated(epsilon, DELTA, n_sweeps)
+    *_, (_, last, _) = meant_gibbs.chain(train, n_topics, alpha, beta, 10.0, mechanism, n_sweeps, 0)
+    return topics_of(last, BETA)
+
+
+def methods(train, epsilon, n_topics, alpha, n_sweeps):
+    """Yield the name of each method, and what trains it at this total."""
+    yield (
+        "HDP-LDA, assignments released",
+        lambda: with_assignments(train, n_topics, alpha, epsilon, n_sweeps),
+    )
+    inside = HybridGibbsLDA(
+        n_topics, epsilon=epsilon, delta=DELTA, doc_topic_prior=alpha, n_sweeps=n_sweeps, random_state=0
+    ).set_params(noise="gaussian")
+    yield "HDP-LDA, assignments inside", lambda: inside.fit(train).components_
     document = PrivateLDA(n_topics, epsilon=epsilon, delta=DELTA, doc_topic_prior=alpha, random_state=0)
-    yield "PrivateLDA (whole documents)", document.set_params(allow_unlearnable=True)
+    document.set_params(allow_unlearnable=True)
+    yield "PrivateLDA (whole documents)", lambda: document.fit(train).components_
 
 
 def against_total(path):
@@ -306,16 +301,15 @@ def against_total(path):
     for corpus in ("kos", "nips"):
         train, test, _ = their_corpus(corpus)
         for epsilon in TOTALS:
-            for method, model in estimators(epsilon, N_TOPICS, ALPHA, 30):
+            for method, topics_at in methods(train, epsilon, N_TOPICS, ALPHA, 30):
 
-                def work(model=model, train=train, test=test):
-                    topics = model.fit(train).components_
+                def work(topics_at=topics_at, test=test):
+                    topics = topics_at()
                     found = transductive_perplexity(topics, test, doc_topic_prior=ALPHA)
-                    values = {
+                    return {
                         "perplexity": round(found, 1),
                         "completion": round(completion_perplexity(topics, test), 1),
                     }
-                    return values | {"spent": round(model.release_.promise.epsilon, 4)}
 
                 rows.add(work, corpus=corpus, method=method, epsilon=epsilon)
 
@@ -352,30 +346,27 @@ def news(path):
 
         rows.add(work, method=method, epsilon=epsilon)
 
-    def by_chain(settings):
-        *_, (_, last, _) = chain(split.train, settings, NEWS, 0)
-        return hybrid_gibbs.topics_of(last, BETA)
+    def by_chain(beta, clip, mechanism):
+        *_, (_, last, _) = meant_gibbs.chain(split.train, 20, 0.1, beta, clip, mechanism, NEWS, 0)
+        return topics_of(last, BETA)
 
     add("unigram", math.inf, lambda: unigram(split.train, smoothing=BETA))
-    free = HybridGibbsLDA(20, epsilon=math.inf, doc_topic_prior=0.1, n_sweeps=NEWS, random_state=0)
-    add(NO_PRIVACY, math.inf, lambda: free.fit(split.train).components_)
-    # Range .36 without any noise: C = 10, beta = 50.
     no_noise = LaplaceMechanism(OneCellBound("l1"), math.inf)
-    settings = hybrid_gibbs.Settings(20, 0.1, 50.0, 10.0, no_noise)
-    add("range .36, no noise at all", math.inf, lambda: by_chain(settings))
+    add(NO_PRIVACY, math.inf, lambda: by_chain(BETA, None, no_noise))
+    # Range .36 without any noise: C = 10, beta = 50.
+    add("range .36, no noise at all", math.inf, lambda: by_chain(50.0, 10.0, no_noise))
     for epsilon in (1.0, 4.0):
         multiplier = noise_multiplier_for(epsilon, DELTA, n_rounds=NEWS + 1)
-        laplace = calibrated("laplace", epsilon, DELTA, NEWS + 1, 0, 0.0)
+        laplace = calibrated("laplace", epsilon, DELTA, NEWS + 1)
         mechanisms = {
             "rounded Gaussian": GaussianMechanism(OneCellBound("l2"), multiplier),
             "discrete Laplace": laplace,
         }
         for name, mechanism in mechanisms.items():
-            settings = hybrid_gibbs.Settings(20, 0.1, BETA, None, mechanism)
             method = f"noise on counts alone, {name} (not covered)"
-            add(method, epsilon, lambda settings=settings: by_chain(settings))
-        for method, model in estimators(epsilon, 20, 0.1, NEWS):
-            add(method, epsilon, lambda model=model: model.fit(split.train).components_)
+            add(method, epsilon, lambda mechanism=mechanism: by_chain(BETA, None, mechanism))
+        for method, topics_at in methods(split.train, epsilon, 20, 0.1, NEWS):
+            add(method, epsilon, topics_at)
 
 
 # ---- the monitor: what a noise-free run would lose
@@ -388,8 +379,7 @@ def monitor(path):
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     for ax, corpus in zip(axes, ("kos", "nips"), strict=True):
         train, *_ = their_corpus(corpus)
-        free = settings_of(math.inf, math.inf, BETA)
-        tables = [table.T for _, table, _ in chain(train, free, SWEEPS, 0)][:-1]
+        tables = [table.T for _, table, _ in chain(train, math.inf, math.inf, BETA, SWEEPS)][:-1]
         found = inherent_privacy(tables, BETA, delta=DELTA)
         found.plot(ax).set_title(corpus)
         n_related = int(np.sort(np.asarray(train.sum(0)).ravel())[-2:].sum()) - 1

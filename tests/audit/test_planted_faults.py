@@ -252,7 +252,7 @@ def test_zhus_sampler_is_flagged_by_its_word_totals(when, monkeypatch):
         if when == "last":
             weight = printed.zhu_lda(csr_matrix(counts), 2, 1.0, 0.01, 3, seed, epsilon=0.5).sum(1)
         else:
-            model = HybridGibbsLDA(2, epsilon=1.0, n_sweeps=3, publish_assignments=False, random_state=seed)
+            model = HybridGibbsLDA(2, epsilon=1.0, n_sweeps=3, random_state=seed)
             weight = model.fit(counts).release_.word_weight
         return weight[4] - weight[5]
 

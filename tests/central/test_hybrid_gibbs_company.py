@@ -20,9 +20,7 @@ def test_neighbours_by_a_replaced_word_draw_alike():
     sizes = []
     for X in (one, two):
         with replayed() as run:
-            HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, publish_assignments=False, random_state=0).fit(
-                X.tocsr()
-            )
+            HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, random_state=0).fit(X.tocsr())
         sizes.append(run.draws)
     assert sizes[0] == sizes[1]
     assert len(sizes[0]) == 6

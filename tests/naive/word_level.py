@@ -79,25 +79,6 @@ def laplace_probability(value, scale):
     return (1 - q) / (1 + q) * q ** abs(value)
 
 
-def draw_by_integers(indptr, words, topics, table, prior, bits, more, n_topics, fixed=None):
-    """Topics of one sweep from 128 random bits a token; ``bits`` and ``more`` are lists of 64-bit integers."""
-    topics = [int(k) for k in topics]
-    for d in range(len(indptr) - 1):
-        for i in range(indptr[d], indptr[d + 1]):
-            weights = []
-            for k in range(n_topics):
-                others = sum(topics[j] == k for j in range(indptr[d], indptr[d + 1]) if j != i)
-                weight = others * 1024 + prior if fixed is None else int(fixed[d][k])
-                weights.append(int(table[words[i]][k]) * weight)
-            place = (int(bits[i]) * 2**64 + int(more[i])) * sum(weights) >> 128
-            k = 0
-            while place >= weights[k]:
-                place -= weights[k]
-                k += 1
-            topics[i] = k
-    return topics
-
-
 def law_of_tables(corpus, n_words, tables, scale, beta, alpha):
     """Log-probability of a history of noisy tables, assignments summed out: noise on counts alone, one document.
 

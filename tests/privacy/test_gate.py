@@ -10,11 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import discreet
-from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.cost import range_of
 from discreet.errors import PrivacyError
 from discreet.privacy import (
     Bound,
@@ -83,22 +80,6 @@ def noisy_max(unit, relation):
     return mechanism.event(), lambda held: mechanism.choose(np.ones((5, 2)), stream(), held)
 
 
-class Unbooked(GaussianMechanism):
-    """Releases a table without the gate, so that the draws beside it are all that is refused."""
-
-    def release(self, total, stream, reservation, *, n_jobs=None):
-        return total.values
-
-
-def gibbs_draws(unit, relation):
-    mechanism = Unbooked(OneCellBound(privacy_unit=unit, neighboring=relation), NOISE)
-    settings = hybrid_gibbs.Settings(2, 1.0, 0.1, 4.0, mechanism)
-    tokens = hybrid_gibbs.arrange(sp.csr_matrix(np.ones((3, 4), int)), stream())
-    state = hybrid_gibbs.init(tokens, settings, stream())
-    event = events.bounded_range(range_of(4.0, 0.1))
-    return event, lambda held: hybrid_gibbs.step(state, tokens, settings, stream(), held)
-
-
 #: What draws on a reservation: where it stands in the source, the unit it is made for, and how.
 DOORS = {
     "GaussianMechanism": ("privacy/mechanism.py", DOCUMENTS, gaussian),
@@ -113,7 +94,6 @@ DOORS = {
     "LaplaceMechanism": ("privacy/mechanism.py", DOCUMENTS, laplace),
     "SharedGaussian.release": ("privacy/mechanism.py", DOCUMENTS, shared),
     "SharedGaussian.draw": ("privacy/mechanism.py", PEOPLE, shared_elsewhere),
-    "Gibbs draws": ("central/word_level/hybrid_gibbs.py", TOKENS, gibbs_draws),
     "NoisyMax": ("privacy/noisy_max.py", DOCUMENTS, noisy_max),
 }
 

@@ -1,6 +1,5 @@
 """HybridGibbsLDA: topics by Gibbs sampling, private for each single word. A shell over ``hybrid_gibbs``."""
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Annotated
@@ -12,9 +11,10 @@ from discreet._base.progress import Callback, steps
 from discreet._base.threads import count_threads
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
+from discreet.central.word_level.cost import plan
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.lda.gibbs.state import MOST_TOPICS
+from discreet.lda.documents import read_documents
+from discreet.lda.gibbs.state import MOST_TOPICS, read_tokens
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
@@ -40,21 +40,14 @@ class HybridGibbsLDA(PrivateTopicModel):
         What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
     epsilon_noise : float, optional
         Instead of ``epsilon``: what the noise of one table costs. The total follows, and stands in the ledger.
-    clip : float, optional
-        C: noisy counts are cut to [0, C]. By default 10 where assignments count as released, else no limit from above.
-    topic_word_prior : float, optional
-        beta. By default 0.01; but where assignments count as released and ``epsilon`` is given, the beta at which
-        draws take half of the budget.
+    topic_word_prior : float, default 0.01
+        beta.
     doc_topic_prior : float, default 1.0
-        alpha; rounded to a multiple of 1/1024.
+        alpha.
     n_sweeps : int, default 50
         Gibbs sweeps T. Each costs.
     noise : {"laplace", "gaussian"}, default "laplace"
         Discrete Laplace or rounded Gaussian.
-    publish_assignments : bool, default True
-        True: the guarantee also covers every token's topic in every sweep, as if they were published (``fit`` keeps
-        none of them); draws are booked. False: it covers what is released only, and documents, too, are seen
-        through noise.
     random_state, n_jobs, callback
         As for :class:`~discreet.PrivateLDA`.
     ledger : Ledger, optional
@@ -78,8 +71,6 @@ class HybridGibbsLDA(PrivateTopicModel):
     The cost is booked before ``X`` is read. Lengths of documents, their number and the words of the columns are
     taken as public. ``transform`` is exact, so what it returns is as private as the documents it is given.
 
-    Where assignments count as released there is no useful operating point at small totals: see docs/word-level.md.
-
     Examples
     --------
     >>> import numpy as np
@@ -94,18 +85,16 @@ class HybridGibbsLDA(PrivateTopicModel):
     neighboring = "replace_one"
     _protects = ("word",)
     _algorithm = "Gibbs sampling from frozen noisy tables"
-    _published = ("n_topics", "n_sweeps", "noise", "publish_assignments", "doc_topic_prior")
+    _published = ("n_topics", "n_sweeps", "noise", "topic_word_prior", "doc_topic_prior")
     n_topics: Annotated[int, validate.whole(1, MOST_TOPICS)] = 20
     _: KW_ONLY
     epsilon: float | None = None
     delta: float = 1e-6
     epsilon_noise: float | None = None
-    clip: Annotated[float | None, validate.optional(validate.number(above=0))] = None
-    topic_word_prior: Annotated[float | None, validate.optional(validate.number(above=0))] = None
+    topic_word_prior: Annotated[float, validate.number(above=0)] = 0.01
     doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 1.0
     n_sweeps: Annotated[int, validate.whole()] = 50
     noise: Annotated[str, validate.choice("laplace", "gaussian")] = "laplace"
-    publish_assignments: Annotated[bool, validate.FLAG] = True
     random_state: Annotated[int | None, validate.SEED] = None
     n_jobs: Annotated[int | None, validate.THREADS] = None
     ledger: Ledger | None = None
@@ -127,9 +116,6 @@ class HybridGibbsLDA(PrivateTopicModel):
             self.epsilon_noise,
             self.delta,
             self.n_sweeps,
-            self.clip,
-            self.topic_word_prior,
-            hidden=not self.publish_assignments,
         )
         return Plan(run.event, run)
 
@@ -137,35 +123,19 @@ class HybridGibbsLDA(PrivateTopicModel):
         return plan.how.epsilon, self.delta
 
     def _purpose(self) -> tuple[str, list[str]]:
-        covered = "and all topic assignments" if self.publish_assignments else "without topic assignments"
-        return "topics by Gibbs sampling", [f"{self.n_sweeps} sweeps", covered]
+        return "topics by Gibbs sampling", [f"{self.n_sweeps} sweeps"]
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         run, reservation = booking.plan.how, booking.reservation
-        settings = hybrid_gibbs.Settings(
-            self.n_topics,
-            float(self.doc_topic_prior),
-            run.topic_word_prior,
-            run.clip,
-            run.mechanism,
-            not self.publish_assignments,
-        )
+        prior = float(self.topic_word_prior)
+        settings = hybrid_gibbs.Settings(self.n_topics, float(self.doc_topic_prior), prior, run.mechanism)
         stream = SecureStream(self.random_state).spawn("word-level topics")
         n_threads = count_threads(self.n_jobs)
-        tokens = hybrid_gibbs.arrange(data.counts, stream.spawn("order"))
+        tokens = read_tokens(read_documents(data.counts))
         state = hybrid_gibbs.init(tokens, settings, stream)
         for _ in steps(self.callback, "sweeps", self.n_sweeps):
             state, _ = hybrid_gibbs.step(state, tokens, settings, stream, reservation, n_threads=n_threads)
-        # Nothing is drawn from the last table: no need to cut it from above, or to smooth it as much.
-        last = hybrid_gibbs.release_table(
-            state,
-            tokens,
-            settings._replace(clip=None),
-            stream,
-            reservation,
-            n_threads=n_threads,
-        )
-        prior = min(run.topic_word_prior, DEFAULT_PRIOR)
+        last = hybrid_gibbs.release_table(state, tokens, settings, stream, reservation, n_threads=n_threads)
         smooth = last + prior
         sizes = smooth.sum(0)
         return Fitted(
@@ -173,15 +143,5 @@ class HybridGibbsLDA(PrivateTopicModel):
             topic_weight=sizes / sizes.sum(),
             word_weight=smooth.sum(1) / smooth.sum(),
             topic_word_noise=np.repeat(run.deviation / sizes[:, None], len(data.words), axis=1),
-            settings=_found(run),
+            settings={"epsilon_noise": run.epsilon_noise},
         )
-
-
-def _found(run: Run) -> dict[str, float | None]:
-    """Return what the plan filled in, as public settings."""
-    return {
-        "topic_word_prior": run.topic_word_prior,
-        "epsilon_noise": run.epsilon_noise,
-        "clip": run.clip,
-        "epsilon_draw": run.log_ratio if run.log_ratio and math.isfinite(run.epsilon) else None,
-    }
