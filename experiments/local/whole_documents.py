@@ -24,10 +24,11 @@ from lines import DATA, corpus, measures
 from discreet import FederatedLDA, PrivateLDA
 from discreet.corpus import match_vectors
 from discreet.lda import GibbsLDA
+from discreet.lda.questions import begin
 from discreet.local import CodebookChannel
 from discreet.local.whole_document import codebook
-from discreet.local.whole_document.estimator import Answers, begin, step
-from discreet.local.whole_document.questions import question_of, thresholds
+from discreet.local.whole_document.estimator import Answers, step
+from discreet.local.whole_document.questions import Question, question_of, thresholds
 from discreet.privacy import SecureStream, noise_multiplier_for
 
 HERE = Path(__file__).resolve().parent
@@ -105,7 +106,7 @@ def learn(rows, own, words, vectors, epsilon, shares, seed):
     raw = stream.spawn("numbers").words(2 * len(own)).tobytes()
     numbers = [raw[at : at + 16] for at in range(0, len(raw), 16)]
     places = np.array([question_of(number, ends) for number in numbers])
-    state = begin(words, vectors, N_TOPICS)
+    state = begin(words, vectors, N_TOPICS, Question)
     while state.question is not None:
         question = state.question
         channel = CodebookChannel.for_document(epsilon, two_sided=question.two_sided)

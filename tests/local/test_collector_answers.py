@@ -11,9 +11,8 @@ import pytest
 from tests.local.collector_calls import CHANNEL, WORDS, call_app
 
 from discreet.local.collector import topic_fits
+from discreet.local.collector.intake import HTTPException, later
 from discreet.local.collector.store import ReportStore
-
-pytest.importorskip("starlette", reason="needs the extra collector")
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_nobody_waits_longer_than_the_deadline_and_the_work_is_not_lost(store, m
     async def run():
         asked = topic_fits.TopicFits(store, patience=0.2)
         for _ in range(3):  # as three browsers do: one fit
-            with pytest.raises(topic_fits.NotYetError, match="topics are still being fitted"):
+            with pytest.raises(HTTPException, match="topics are still being fitted"):
                 await asked.topics()
         go_on.set()
         await asyncio.sleep(1)
@@ -135,7 +134,7 @@ def test_who_asks_and_asks_leaves_time_between_fits(store, monkeypatch):
 
 def test_the_service_says_when_to_come_again(store, monkeypatch):
     async def never(self):
-        raise topic_fits.NotYetError("not yet", 7.2)
+        raise later(503, "not yet", 7.2)
 
     monkeypatch.setattr(topic_fits.TopicFits, "topics", never)
     code, body, headers = call_app(store, "GET", "/topics")

@@ -329,7 +329,7 @@ def test_the_refusal_ends_exactly_where_it_says(epsilon, about):
 def test_what_is_learned_depends_on_the_means_alone(place):
     """Answers through the channel, or their means from elsewhere: the same state follows."""
     channel = CodebookChannel.for_document(8.0, two_sided=place == 1)
-    state, rng = estimator.begin(WORDS, VECTORS, K), np.random.default_rng(place)
+    state, rng = estimator.questions.begin(WORDS, VECTORS, K, Question), np.random.default_rng(place)
     for done in range(place):
         d = state.question.dimension
         mean = np.eye(d) / d if done else np.full(d, d**-0.5)

@@ -291,13 +291,10 @@ class ShardRunner:
 
     def __exit__(self, *fault: object) -> None:
         """Drop what lies beside the shards, also where the end is a fault."""
-        forget: Callable[[StateStore], None] = getattr(self.engine, "forget", _keep)
-        for states in self._started:
-            forget(states)
-
-
-def _keep(states: StateStore) -> None:
-    """Do nothing: an engine that somebody else wrote may have no ``forget``."""
+        forget: Callable[[StateStore], None] | None = getattr(self.engine, "forget", None)
+        if forget is not None:  # an engine that somebody else wrote may have none
+            for states in self._started:
+                forget(states)
 
 
 def _on_read(function: Callable[..., Any], read: Callable[[Any], Any], shard: Any, *public: Any) -> Any:

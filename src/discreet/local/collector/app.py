@@ -34,7 +34,7 @@ from discreet.errors import DiscreetError
 from discreet.local.collector.access import PLAIN, HostCheck, Secrets
 from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.store import ReportStore, StoreFailedError
-from discreet.local.collector.topic_fits import NotYetError, TopicFits
+from discreet.local.collector.topic_fits import TopicFits
 from discreet.local.whole_document.questions import PublishedQuestion
 
 
@@ -54,12 +54,7 @@ def _page() -> tuple[str, str]:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 503, headers={**PLAIN, "Retry-After": "10"})
-
-
-async def _not_yet(request: Request, error: Exception) -> Response:
-    assert isinstance(error, NotYetError)
-    return await _refusal(request, later(503, str(error), error.seconds))
+    return await _refusal(request, later(503, str(error), 10))
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
@@ -176,7 +171,6 @@ def make_app(
         exception_handlers={
             HTTPException: _refusal,
             StoreFailedError: _failure,
-            NotYetError: _not_yet,
         },
         lifespan=lifespan,
     )

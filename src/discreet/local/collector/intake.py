@@ -220,8 +220,6 @@ class Intake:
                 yield self.form.split(body, count=count)
             except StoreBusyError as error:
                 raise later(503, str(error), 1) from None
-            except StoreFailedError as error:
-                raise later(503, str(error), 10) from None
             except ConflictError as error:
                 raise HTTPException(409, str(error)) from None
             except SpentError as error:

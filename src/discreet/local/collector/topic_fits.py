@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.lda.moments.moments import Moments
+from discreet.local.collector.intake import later
 from discreet.local.collector.invented_reports import Kept, set_aside
 from discreet.local.collector.store import Packed, ReportStore
 from discreet.local.wire import vocabulary_digest
@@ -21,14 +22,6 @@ _REST = 4.0
 #: Topics that are fitted, at most.
 _MOST_TOPICS = 20
 _N_TOP = 10
-
-
-class NotYetError(DiscreetError):
-    """The answer takes longer than anybody should wait; ask again after ``seconds``."""
-
-    def __init__(self, told: str, seconds: float = 5.0) -> None:
-        super().__init__(told)
-        self.seconds = seconds
 
 
 class _StoppedError(BaseException):
@@ -136,12 +129,12 @@ class TopicFits:
 
         Raises
         ------
-        NotYetError
-            Where they are not fitted yet.
+        HTTPException
+            503, where they are not fitted yet: that takes longer than anybody should wait.
         """
         found = await self._topics.get(self._store.n_reports, self._patience)
         if found is None:
-            raise NotYetError("topics are still being fitted; ask again.")
+            raise later(503, "topics are still being fitted; ask again.", 5)
         return found[0]
 
     def _look(self) -> tuple[int, int]:

@@ -1,9 +1,8 @@
 """WholeDocumentLDA: topics from one report of each writer, purely private for the whole document.
 
-From one question to the next by reports: :func:`begin` and :func:`step` take the means of answers to
-:mod:`discreet.lda.questions`, and the estimator is a shell over them. All of it is post-processing of
-reports, public word vectors and a public vocabulary: the promise is the channel's
-(:mod:`discreet.local.whole_document.codebook`), whatever is computed and however often.
+From one question to the next by reports: :func:`step` takes the means of answers to :mod:`discreet.lda.questions`, and
+the estimator is a shell over it. All of it is post-processing of reports, public word vectors and a public vocabulary:
+the promise is the channel's (:mod:`discreet.local.whole_document.codebook`), whatever is computed and however often.
 """
 
 from __future__ import annotations
@@ -59,11 +58,6 @@ class Answers(NamedTuple):
 
     numbers: Sequence[bytes]
     indices: NDArray[np.int64]
-
-
-def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int) -> State:
-    """Return the state before any answer, as :func:`discreet.lda.questions.begin`."""
-    return questions.begin(vocabulary, vectors, n_topics, Question)
 
 
 def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:
@@ -260,7 +254,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         self._check_parameters()
         words = check_words(as_texts(vocabulary, "the vocabulary"), "vocabulary: position")
         self._vectors: WordVectors = match_vectors(self.word_vectors, words)
-        self._state: State = begin(words, self._vectors.vectors, self.n_topics)
+        self._state: State = questions.begin(words, self._vectors.vectors, self.n_topics, Question)
         self._n_reports, self._seeded, self.n_left_out_ = list[int](), False, 0
         self.question_, self.n_features_in_ = self._state.question, len(words)
         assert self.question_ is not None
