@@ -321,10 +321,7 @@ _LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGN
 
 @dataclass
 class EditList:
-    """What a reviewer wants done: words removed, words and topics renamed, topics merged, topics removed.
-
-    Topics are rows of ``topic_word`` here, and count from 0.
-    """
+    """What a reviewer wants done: words removed, words and topics renamed, topics merged, topics removed."""
 
     words: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -360,18 +357,14 @@ def word_in_line(word: str) -> str:
 def apply(release: "Release", edits: EditList) -> "Release":
     """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
     if edits.named:
-        release = release.with_topic_names({topic + 1: name for topic, name in edits.named.items()})
-    n_topics = len(release.topic_word)
+        release = release.with_topic_names(edits.named)
     if both := sorted({topic for group in edits.merged for topic in group} & set(edits.topics)):
-        raise ReleaseError(f"topic {both[0] + 1} (from 1) is to be both merged and removed; choose one.")
+        raise ReleaseError(f"topic {both[0]} (from 1) is to be both merged and removed; choose one.")
+    merged = _places(len(release.topic_word), edits.merged)
     if edits.merged:
-        release = release.merge_topics(*([topic + 1 for topic in group] for group in edits.merged))
+        release = release.merge_topics(*edits.merged)
     if edits.topics:
-        unknown = [topic for topic in edits.topics if not 0 <= topic < n_topics]
-        merged = _places(n_topics, edits.merged)
-        release = release.without_topics(
-            [topic + 1 for topic in unknown or [merged[topic] for topic in edits.topics]]
-        )
+        release = release.without_topics([merged.get(topic, topic) for topic in edits.topics])
     if edits.words:
         release = release.without_words(edits.words)
     if edits.renamed:
@@ -380,17 +373,20 @@ def apply(release: "Release", edits: EditList) -> "Release":
 
 
 def places(n_topics: int, edits: EditList) -> list[int | None]:
-    """Return where each topic stands after the edits; None where it was removed."""
+    """Return where each topic stands after the edits, from 1; None where it was removed."""
     merged = _places(n_topics, edits.merged)
     gone = {merged[topic] for topic in edits.topics}
-    return [None if place in gone else place - sum(other < place for other in gone) for place in merged]
+    return [
+        None if place in gone else place - sum(other < place for other in gone) for place in merged.values()
+    ]
 
 
-def _places(n_topics: int, merged: list[list[int]]) -> list[int]:
+def _places(n_topics: int, merged: list[list[int]]) -> dict[int, int]:
     """Return where each topic stands once groups of topics are one."""
-    head = {topic: min(group) for group in merged for topic in group}
-    left = [topic for topic in range(n_topics) if head.get(topic, topic) == topic]
-    return [left.index(head.get(topic, topic)) for topic in range(n_topics)]
+    head = {topic: topic for topic in range(1, n_topics + 1)}
+    head |= {topic: min(group) for group in merged for topic in group}
+    left = sorted(set(head.values()))
+    return {topic: left.index(first) + 1 for topic, first in head.items()}
 
 
 def _read(text: str, edits: EditList) -> None:
@@ -420,9 +416,8 @@ def _read(text: str, edits: EditList) -> None:
 
 
 def _numbers(text: str) -> list[int]:
-    """Read topics as people count them, from 1, as Python does, from 0."""
-    found = [int(number) - 1 for number in re.split(r"[\s,]+", text)]
-    if min(found) < 0:
+    found = [int(number) for number in re.split(r"[\s,]+", text)]
+    if min(found) < 1:
         raise ValueError
     return found
 
@@ -463,9 +458,9 @@ def reviewed_shares(
         if place is None:
             names.append("(removed in review)")
         elif len(parts) > 1:
-            names.append(f"{called[place]} (part {parts.index(topic) + 1} of {len(parts)})")
+            names.append(f"{called[place - 1]} (part {parts.index(topic) + 1} of {len(parts)})")
         else:
-            names.append(called[place])
+            names.append(called[place - 1])
     told = reviewed_settings(reviewed)
     told["model"] = mark_of(reviewed) if np.array_equal(topics.topic_word, reviewed.topic_word) else _NO_MARK
     settings = {**shares.configuration, **told}
