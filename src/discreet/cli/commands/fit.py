@@ -286,4 +286,4 @@ def _compiled_before() -> bool:
     from discreet.central.sums.em_round import match_moments
 
     place = getattr(getattr(match_moments, "stats", None), "cache_path", None)
-    return place is None or any(Path(place).glob("matched_moments.*.nbi"))
+    return place is None or any(Path(place).glob("*.match_moments-*.nbi"))
