@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -20,6 +21,29 @@ def notes(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def full(notes):
+    """Return a folder on a disk of a mebibyte."""
+    folder = notes / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("no small disk can be made here: mounting a tmpfs needs root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("option", ["--out disk/m", "--out m --report disk/r.html"])
+def test_a_full_disk_is_found_before_anything_is_booked(full, option, capsys):
+    assert run(f"fit n.jsonl {HOW} {option}".split()) == 2
+    said = capsys.readouterr().err
+    assert "cannot be written: No space left on device. Nothing was booked" in said
+    assert not (full.parent / "b.json").exists()
+    assert not list(full.iterdir())
+
+
 @pytest.mark.parametrize("place", ["file", "folder", "nowhere/m"])
 def test_places_that_cannot_be_are_found_before_anything_is_booked(notes, place, capsys):
     (notes / "file").write_text("x")
@@ -34,7 +58,7 @@ def test_places_that_cannot_be_are_found_before_anything_is_booked(notes, place,
 def test_a_folder_that_may_not_be_written_is_found_before_anything_is_booked(notes, capsys):
     (notes / "closed").mkdir(mode=0o500)
     assert run(f"fit n.jsonl {HOW} --out closed/m".split()) == 2
-    assert "cannot be written: you may not write in" in capsys.readouterr().err
+    assert "cannot be written: Permission denied" in capsys.readouterr().err
     assert not (notes / "b.json").exists()
 
 

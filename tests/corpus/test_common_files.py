@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import subprocess
 import sys
 import zipfile
 from contextlib import contextmanager
@@ -373,3 +374,13 @@ def test_a_pipe_says_what_it_needs(tmp_path, capsys):
     assert read_corpus(tmp_path / "a.npz").n_units == 2
     with pipe(b"") as path:
         assert "empty" in refusal(path, "lines")
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="this system has no name for standard input")
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_dash_is_standard_input(packed):
+    said = subprocess.run(
+        [sys.executable, "-m", "discreet", "check", "-", "--read", "format=jsonl", "--topics", "2"],
+        input=packed(LINES.encode()), capture_output=True, check=True,
+    )  # fmt: skip
+    assert b"2 documents" in said.stdout + said.stderr

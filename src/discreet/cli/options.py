@@ -20,8 +20,8 @@ trains, ``--about`` for what card and report say. Names and checks are those of 
 import ast
 import functools
 import inspect
-import os
 import re
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from discreet.release import PrevalenceRelease, Release
 
 Written = TypeVar("Written", "Release", "PrevalenceRelease")
+#: Bytes that a release of 100 topics of 2,000 words, with its report, takes.
+_ROOM = 8 << 20
 #: What each line begins with that is as private as the texts.
 PRIVATE = "PRIVATE | "
 #: What ``--about`` names.
@@ -58,7 +60,7 @@ _TEXTS = {*_DETAILS, *READ[:4], "folder", "token_pattern", "stop_words", "langua
 #: What options are that several commands take.
 SHARED = f"""
 MODEL: Folder of a saved release.
-CORPUS: File or folder that holds the documents.
+CORPUS: File or folder that holds the documents; - for standard input.
 --text: Field or column that holds the text; text by default.
 --sheet: Sheet of a workbook; by default the one with the columns asked for.
 --skip-empty: Leave out documents without text, or without a person where one is asked for.
@@ -163,6 +165,8 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
         for name, kind in groups.items():
             own = [one.name for one in fields(kind) if one.name in given]  # pyright: ignore
             given[name] = kind(**{one: given.pop(one) for one in own})
+        if given.get("corpus") == Path("-"):
+            given["corpus"] = Path("/dev/stdin")
         command(**given)
 
     run.__doc__ = _PANEL.sub("", _HELP.sub("", inspect.cleandoc(command.__doc__ or ""))).strip()
@@ -229,8 +233,14 @@ def check_output_file(
 
 
 def _check_place(folder: Path, what: str) -> None:
-    if not os.access(folder, os.W_OK):
-        raise ReleaseError(f"{what} cannot be written: you may not write in {folder}; name another place.")
+    """Write as much as a large release takes, and take it away again: what is paid for must find room."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ROOM))
+    except OSError as error:
+        raise ReleaseError(
+            f"{what} cannot be written: {error.strerror}. Nothing was booked; make room, or name another place."
+        ) from None
 
 
 def named_values(given: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, Any]:
