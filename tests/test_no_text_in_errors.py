@@ -291,8 +291,6 @@ CALLS = {
     "Release topic_weight": lambda X, m: Release(TOPICS, WORDS, Ledger(1.0, 1e-6), topic_weight=X),
     "lira": lambda X, m: audit.lira(train, X, n_shadows=4, random_state=0),
     "lira target": lambda X, m: audit.lira(train, COUNTS, n_shadows=4, target=(TOPICS, X), random_state=0),
-    "classifier_attack": lambda X, m: audit.classifier_attack(train, X, LABELS, n_shadows=2, random_state=0),
-    "classifier_attack labels": lambda X, m: audit.classifier_attack(train, COUNTS, X, n_shadows=2, random_state=0),
     "one_run_audit": lambda X, m: audit.one_run_audit(train, X, n_canaries=10, random_state=0),
     "one_run_audit train": lambda X, m: audit.one_run_audit(lambda counts, seed: X, COUNTS, n_canaries=10, random_state=0),  # noqa: E501
     "make_canaries": lambda X, m: make_canaries(X, 3, random_state=0),

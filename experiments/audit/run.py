@@ -9,14 +9,18 @@ gaussian_at_least: the same guesses, where it is known that all noise is Gaussia
 
 import csv
 import os
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
+from classifier_attack import classifier_attack
+
 from discreet import PrivateLDA, VariationalLDA
-from discreet.audit import classifier_attack, one_run_audit, one_run_bound
+from discreet.audit import one_run_audit, one_run_bound
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("DISCREET_DATA", HERE.parents[2] / "shared" / "data"))

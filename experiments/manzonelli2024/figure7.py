@@ -24,9 +24,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zhao2020"))
+from classifier_attack import classifier_attack
 from classifier_lines import CLASSIFIERS, COLOURS, NONE, kept, local_lines
 
-from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA
 
 CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5

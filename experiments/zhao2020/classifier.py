@@ -23,6 +23,7 @@ import printed_gibbs
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from classifier_attack import classifier_attack
 from classifier_lines import CLASSIFIERS, NONE, kept, local_lines
 from corpora import HERE, Rows, folder_of, present_words
 from sklearn.ensemble import RandomForestClassifier
@@ -31,7 +32,6 @@ from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA, fold_in
 
 CORPUS, N_TOPICS, ALPHA, BETA, N_SWEEPS, N_SHADOWS, N_DOCUMENTS, SEEDS = (

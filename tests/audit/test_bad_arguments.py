@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from discreet.audit import (
     AuditReport,
-    classifier_attack,
     distinguish,
     epsilon_lower_bound,
     likelihood_ratio_scores,
@@ -198,22 +197,6 @@ def test_most_exposed_takes_a_number():
     assert len(report.most_exposed(10**9)) == N // 2
     with pytest.raises(ParameterError, match="n must be"):
         report.most_exposed(-1)
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"train": None}, "train must be a function"),
-        ({"n_shadows": 0}, "n_shadows"),
-        ({"n_shadows": 1.5}, "n_shadows"),
-        ({"epsilon": NAN}, "epsilon"),
-        ({"random_state": -1}, "random_state"),
-    ],
-)
-def test_classifier_attack_refuses_before_it_trains(more, words):
-    arguments = {"train": never, "n_shadows": 2, "random_state": 0, **more}
-    with pytest.raises(ParameterError, match=words):
-        classifier_attack(arguments.pop("train"), corpus(), np.arange(N) % 2, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from discreet.audit.canary_run import audit_shares, audit_words, one_run_audit
     from discreet.audit.distinguishing import distinguish, epsilon_lower_bound, mu_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
-    from discreet.audit.mixture_attacks import classifier_attack
     from discreet.audit.one_run import one_run_bound
     from discreet.audit.shadows import draw_halves, train_statistics
     from discreet.lda._fold_in import query_statistic
@@ -22,7 +21,6 @@ __all__ = [
     "AuditReport",
     "audit_shares",
     "audit_words",
-    "classifier_attack",
     "distinguish",
     "draw_halves",
     "epsilon_lower_bound",

@@ -90,7 +90,7 @@ class _Command(TyperCommand):
 #: Each command, in the order of the help; one that is run loads no module of another.
 _COMMANDS = (
     "fit", "check", "report", "review", "topics", "compare", "transform", "read", "budget", "prevalence", "perturb",
-    "collect", "ask", "answer", "choose-topics", "convert", "evaluate", "audit", "demo", "warmup", "silo",
+    "collect", "ask", "answer", "choose-topics", "convert", "evaluate", "audit", "demo", "silo",
 )  # fmt: skip
 #: The module of a command, where it is not called so.
 _MODULES = {"check": "fit", "report": "look", "topics": "look", "compare": "look"}

@@ -50,7 +50,7 @@ def choose_topics(
     from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.evaluate import choose_n_topics
 
-    candidates, private = numbers_of_topics(topics), epsilon is not None
+    candidates, private = _numbers_of_topics(topics), epsilon is not None
     known, say = how.format_of(corpus), console(quiet=quiet)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary, "person": person}
     if not private:
@@ -109,7 +109,7 @@ def choose_topics(
     hand_over(release, out, None, say)
 
 
-def numbers_of_topics(topics: str) -> list[int]:
+def _numbers_of_topics(topics: str) -> list[int]:
     """Read ``--topics``: whole numbers with commas."""
     parts = [part.strip() for part in topics.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):

@@ -171,9 +171,7 @@ def _fit(
             "it."
         )
     if not _compiled_before():
-        say.print(
-            "Compiling for this machine, once; that takes up to a minute. `discreet warmup` does it beforehand."
-        )
+        say.print("Compiling for this machine, once; that takes up to a minute.")
     with progress(quiet=quiet) as callback, warnings.catch_warnings():
         engine = ProcessEngine(given["n_jobs"], callback=callback) if sharded else None
         warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
