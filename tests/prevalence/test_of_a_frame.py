@@ -66,6 +66,21 @@ def test_further_words_of_a_corpus_are_left_out_as_those_of_shards_are():
 def test_a_place_that_takes_no_folder_is_named(tmp_path):
     with pytest.raises(ReleaseError, match="/proc takes no new folders; name another place"):
         topics().save("/proc/x")
+    with pytest.raises(ReleaseError, match="cannot write the report: /proc takes no new files; name another"):
+        topics().to_html("/proc/x.html")
+
+
+def test_a_frame_of_texts_and_names_of_two_columns_are_answered_with_what_to_do():
+    whole = frame(["a", "b"] * 500).assign(ward="a")
+    with pytest.raises(
+        CorpusError, match=r"the columns of this frame .* read_corpus\(frame, text=\.\.\., voc"
+    ):
+        TopicPrevalence(topics(), groups=["a", "b"], epsilon=1.0).fit(whole, by=whole.seen)
+    shares = TopicPrevalence(None, groups=["a", "b"], epsilon=1.0)
+    with pytest.raises(CorpusError, match=r"has 2; give whole columns: by=frame\.ward, or for a cross table"):
+        fit_topics(
+            whole, text="note", epsilon=4, privacy_unit="document", prevalence=shares, by=("seen", "ward")
+        )
 
 
 def test_the_card_writes_epsilon_for_people():

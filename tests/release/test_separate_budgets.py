@@ -122,6 +122,18 @@ def test_the_line_that_is_shown_is_the_callers():
         assert library in shown.filename
 
 
+def test_the_warning_can_be_made_an_error_that_ends_the_fit_before_anything_is_released():
+    X, second = counts(), Ledger(1.0, 1e-6)
+    fit(X)
+    model = PrivateLDA(**EASY, ledger=second)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeparateBudgetsWarning)
+        with pytest.raises(SeparateBudgetsWarning, match="on 2 ledgers"):
+            model.fit(X)
+    assert not hasattr(model, "release_")
+    assert len(second.entries) == 1  # booked before the text is read, by which it is known
+
+
 def test_what_is_told_never_falls_as_more_is_spent():
     """The sum of deltas grew with every ledger, and epsilon at the larger delta was less than what was told before."""
     X, told = counts(), []

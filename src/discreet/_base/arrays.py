@@ -216,8 +216,8 @@ def _is_broken(X: Any) -> bool:
 
 
 _COUNT_ANEW = (
-    "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or read_corpus(path, ...) with "
-    "the same vocabulary="
+    "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or of a file or a frame "
+    "read_corpus(frame, text=..., vocabulary=release.vocabulary)"
 )
 
 
@@ -317,6 +317,7 @@ def column_order(
         return None
     if not set(words) <= set(found) or (len(found) != len(words) and not drop_others):
         known, given = set(words), set(found)
+        what = "columns of this frame" if what == "counts" and is_frame(X) else what
         raise CorpusError(  # which words is not told: a model that is not private may hold private ones
             f"the {what} are of other words than the model: of its {len(known)} words {len(known - given)} are "
             f"missing, and of the {len(found)} given {len(given - known)} are unknown to it; {advice}."

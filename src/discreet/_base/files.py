@@ -48,14 +48,19 @@ def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> 
     Raises
     ------
     ReleaseError
-        Where the path is a folder, or its parent does not exist.
+        Where the path is a folder, or its parent does not exist or takes no new files.
     """
     path = path.absolute()
     if path.is_dir():
         raise ReleaseError(f"cannot write {thing}: {path} is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise ReleaseError(f"cannot write {thing}: the folder {path.parent} does not exist; make it first.")
-    write_file(path, lambda file: file.write(raw), mode=_PRIVATE if secret else None)
+    try:
+        write_file(path, lambda file: file.write(raw), mode=_PRIVATE if secret else None)
+    except FileNotFoundError:  # of a folder that is there, such as /proc
+        raise ReleaseError(
+            f"cannot write {thing}: {path.parent} takes no new files; name another place."
+        ) from None
 
 
 def write_file(

@@ -318,6 +318,7 @@ class Release(Promised):
         ParameterError
             Where the release does not know the word.
         """
+        # Nothing else here calls it: the first hour with a release asks for it.
         if word not in self.vocabulary:
             raise ParameterError(
                 f"`word` must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of "

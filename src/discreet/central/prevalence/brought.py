@@ -18,10 +18,10 @@ import numpy as np
 from discreet._base.files import list_lines
 from discreet._base.persons import check_same_rows
 from discreet.central.prevalence.estimator import TopicPrevalence
-from discreet.central.prevalence.labelled import contribution_bound
+from discreet.central.prevalence.labelled import check_length, contribution_bound
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
@@ -212,7 +212,6 @@ def share_topics(
     labels = labels_of_all(corpus)
     if by is not None:
         given = list(by)
-        if len(given) != len(labels):
-            raise CorpusError(f"by must have a label for each of {len(labels)} texts, but has {len(given)}.")
+        check_length(given, len(labels))
         labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
     return model.fit(corpus, by=labels, persons=persons).release_

@@ -158,7 +158,10 @@ def read_labels(by: Any, groups: Grouping | None, n_documents: int | None) -> La
 def check_length(labels: Sized, n_documents: int) -> None:
     """Raise ``CorpusError`` where there is not one label for each document."""
     if len(labels) != n_documents:
-        raise CorpusError(f"by must have a label for each of {n_documents} documents, but has {len(labels)}.")
+        raise CorpusError(
+            f"by must have a label for each of {n_documents} documents, but has {len(labels)}; give whole columns: "
+            "by=frame.ward, or for a cross table by=(frame.ward, frame.date)."
+        )
 
 
 def place_in_groups(
