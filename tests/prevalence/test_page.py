@@ -374,6 +374,12 @@ def test_no_interval_of_groups_that_are_there_is_cut_by_the_axis():
     assert max(ends) < 292
 
 
+def test_names_of_wide_characters_are_broken_at_half_as_many():
+    page = release([[0.9, 0.1], [0.1, 0.9]], groups=["\u75c5" * 19, "a" * 19]).to_html()
+    lines = re.findall(r'<tspan x="118"[^>]*>([^<]+)</tspan>', page)
+    assert lines[:4] == ["\u75c5" * 9, "\u75c5" * 9, "\u75c5", "a" * 19]
+
+
 def test_three_sentences_say_what_it_comes_to():
     page = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
     lead = re.search(r'<p class="lead">(.*?)</p>', page, re.S)[1]

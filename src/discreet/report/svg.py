@@ -22,6 +22,7 @@ import math
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
+from unicodedata import east_asian_width
 
 import numpy as np
 from markupsafe import escape
@@ -284,7 +285,12 @@ def interval_chart(
     A group is what it is called, and what is said of it where it is pointed at; its state is "more", "less" or "noise":
     what it surely is to the others. Where ``rest`` is not a number there is no short line.
     """
-    names = [wrap(group, 19, max_lines=3, placeholder="\u2026") for group, _ in groups]
+    # A wide character, as of Chinese or Japanese, takes the place of two.
+    widths = [9 if any(east_asian_width(letter) in "WF" for letter in group) else 19 for group, _ in groups]
+    names = [
+        wrap(group, width, max_lines=3, placeholder="\u2026")
+        for (group, _), width in zip(groups, widths, strict=True)
+    ]
     ends = np.cumsum([max(_CHART_ROW, 13 * len(lines) + 3) for lines in names])
     height = int(ends[-1]) + _BOTTOM
 
