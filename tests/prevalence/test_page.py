@@ -58,8 +58,7 @@ def test_what_the_noise_explains_is_grey_and_no_news():
     assert "ward 0: 60.0 points more of \u201cword0 other0\u201d than in all the others together (" in told
     assert "ward 1:" not in told.split("</ul>")[0]
     assert len(re.findall(r'<td class="more\d"', told)) == 2
-    assert len(re.findall(r'<tr class="(?:more|less)"><th scope="row">ward [02]: [12] ', told)) == 4
-    assert len(re.findall(r'<tr class="noise"><th scope="row">ward 1: [12] ', told)) == 2
+    assert "Differences" not in told  # which the sentences say
 
 
 def test_page_terminal_table_and_sentences_show_one_interval_for_a_difference(capsys):
@@ -78,9 +77,8 @@ def test_page_terminal_table_and_sentences_show_one_interval_for_a_difference(ca
     for low, high in zip(found.low[found.certain], found.high[found.certain], strict=True):
         ends = f"{100 * low:+.1f} to {100 * high:+.1f}"
         assert ends in told
-        assert ends.replace("-", "\u2212") in page
         least, most = sorted((100 * abs(low), 100 * abs(high)))
-        assert f"({least:.1f} to {most:.1f})" in " ".join(found.in_words())
+        assert f"({least:.1f} to {most:.1f})" in page
     assert columns["difference_low"] == found.low.ravel().tolist()
     assert columns["difference_high"] == found.high.ravel().tolist()
 
@@ -358,14 +356,6 @@ def test_a_page_of_one_group_compares_it_with_nothing():
     assert "its 95&nbsp;% interval" in page
     for said in ("all the others", "differs clearly", "more than in the others"):
         assert said not in page
-
-
-def test_differences_are_called_clear_only_where_one_is():
-    alike = release([[0.5, 0.5], [0.51, 0.49], [0.49, 0.51]]).to_html()
-    assert "None is clear at 95" in alike
-    assert "Clear ones first" not in alike
-    apart = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
-    assert "Clear ones first" in apart
 
 
 def test_no_interval_of_groups_that_are_there_is_cut_by_the_axis():

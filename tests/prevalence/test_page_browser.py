@@ -54,10 +54,11 @@ def test_nothing_stands_outside_and_differences_are_seen_with_their_intervals(br
     width = VIEWS[view]["viewport"]["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     # A change without its interval beside it would be noise without a word: both are on the screen.
-    cells = page.locator("table.changes tbody tr").first.locator("td")
-    boxes = [cells.nth(i).bounding_box() for i in range(3)]
-    assert all(box["x"] + box["width"] <= width for box in boxes)
-    assert " to " in cells.nth(1).inner_text()
+    if name == "months":
+        cells = page.locator("table.changes tbody tr").first.locator("td")
+        boxes = [cells.nth(i).bounding_box() for i in range(3)]
+        assert all(box["x"] + box["width"] <= width for box in boxes)
+        assert " to " in cells.nth(1).inner_text()
     if view == "paper":
         for table in page.locator("table.heat").all():
             assert table.bounding_box()["width"] <= width

@@ -2,7 +2,7 @@
 
 What lies within noise and chance is grey: a colour is a claim, and it is only made where a group surely differs from
 all the others together (a line: where its topic surely moves or changed), by one test of all of them, so that with
-95 % confidence none is noise. Sentences, charts, differences and heat map follow the same test. Every share is a
+95 % confidence none is noise. Sentences, charts and heat map follow the same test. Every share is a
 projected one, which its interval holds, and which stands in the table that can be downloaded. The page is made from
 the release alone, so it costs no privacy.
 """
@@ -28,7 +28,6 @@ from discreet.report.svg import axis_top, difference_chart, interval_chart, line
 from discreet.report.wording import shown
 
 _MOST_TOLD = 10
-_FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
 #: Columns of a heat map; charts of a cross table.
 _WIDEST, _MOST_CHARTS = 10, 300
@@ -73,7 +72,6 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             brought=bool(release.topic_words),
             told=[] if found is None or not found.certain.any() else list(map(clean, found.in_words())),
             most_told=_MOST_TOLD,
-            differences=None if found is None or periods else _differences(release, found),
             changes=changes,
             label=_label(release),
             csv=b64encode(table_csv(release).encode()).decode(),
@@ -296,29 +294,6 @@ def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
         called = {"called": topic + 1, "name": shown(release.topics[topic]), "words": _words(release, topic)}
         rows.append(called | {"cells": cells, "bar": bar})
     return rows
-
-
-def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, Any]:
-    """Return the differences of groups from all others: those that are clear, and the next largest, in grey."""
-    rows = _rows(release, found, most=max(_FEWEST_ROWS, min(int(found.certain.sum()), _MOST_ROWS)))
-    return {"rows": rows, "rest": found.certain.size - len(rows), "some": bool(found.certain.any())}
-
-
-def _rows(release: PrevalenceRelease, found: Differences, most: int) -> list[dict[str, Any]]:
-    """Return the largest differences, certain ones first."""
-    size = np.where(found.certain, 2.0, 0.0) + np.abs(found.difference)
-    chosen: list[int] = np.argsort(-size.ravel(), kind="stable")[:most].tolist()
-    cells = [divmod(cell, len(release.topics)) for cell in chosen]
-    widest = max((float(np.abs([found.low[cell], found.high[cell]]).max()) for cell in cells), default=1.0)
-    return [
-        {
-            "group": shown(release.groups[cell[0]]),
-            "called": cell[1] + 1,
-            "name": shown(release.topics[cell[1]]),
-        }
-        | _change(found, cell, widest)
-        for cell in cells
-    ]
 
 
 def _change(found: Differences, at: Any, widest: float) -> dict[str, Any]:
