@@ -418,6 +418,13 @@ def wrong_vectors(bench):
     with_vectors(bench, 1.0, "none")
 
 
+@makes("floor/plenty.csv", corpus="pheme", x="0.3", seed="0")
+def plentiful(bench):
+    script = bench.script("plenty")
+    bench.without_rows()
+    script.measure(bench.copy, ["pheme"], (0.3,), 1)
+
+
 @makes("floor/grid.csv", corpus="pheme", epsilon="0.3", seed="0")
 def grid_of_epsilons(bench):
     script = bench.script("plenty")

@@ -31,7 +31,6 @@ def table(n_units, mu, n_words, n_topics):
         "start_words": min(n_words, int(min(max(words, 100), 850))),
         "pairs_power": -(1 / 4 + 1 / 4 / (1 + (x / 2) ** 2)),
         "exponent": 1 / 2 + 1 / 2 / (1 + (x / 2) ** 2),
-        "usual_norms": x**-0.7,
         "last_step": 0.2 * x / (1 + x),
     }
 
@@ -42,6 +41,15 @@ def test_plan_is_the_table(n_units, mu, n_words, n_topics):
     assert plan(n_units, mu, n_words, n_topics)._asdict() == pytest.approx(
         table(n_units, mu, n_words, n_topics)
     )
+
+
+@given(*SIZES, st.floats(1, 1000))
+@settings(max_examples=300, deadline=None)
+def test_the_bound_is_that_of_the_table(n_units, mu, n_words, n_topics, length):
+    """(30 x / L)^(-.7) usual norms: by how much there is to learn for the words that can be heard."""
+    planned = plan(n_units, mu, n_words, n_topics)
+    assert planned.usual_norms(length) == pytest.approx((30 * planned.x / length) ** -0.7)
+    assert planned.usual_norms(30) == pytest.approx(planned.x**-0.7)
 
 
 @given(*SIZES)
@@ -67,6 +75,7 @@ def test_nothing_jumps(n_words, n_topics):
         one, other = (plan(n, 1.0, n_words, n_topics) for n in (n_units, 1.0001 * n_units))
         assert other.n_rounds == one.n_rounds
         assert abs(other.start_words - one.start_words) <= 1
+        assert other.usual_norms(10) == pytest.approx(one.usual_norms(10), rel=1e-3)
         for name, value in one._asdict().items():
             if name != "start_words":
                 assert getattr(other, name) == pytest.approx(value, rel=1e-3)
@@ -77,10 +86,8 @@ def test_without_privacy_x_is_zero_in_the_same_formulas():
     exact, nearly = (plan(1e6, mu, 2000, 20) for mu in (math.inf, 1e10))
     assert (exact.x, exact.n_rounds, exact.moment_share, exact.last_step) == (0, 40, 0, 0)
     assert (exact.exponent, exact.pairs_power, exact.start_words) == (1, -0.5, 850)
-    assert exact.usual_norms > 1e6
-    assert nearly._replace(n_rounds=40, x=0, usual_norms=0) == pytest.approx(
-        exact._replace(usual_norms=0), abs=1e-9
-    )
+    assert exact.usual_norms(30) > 1e6
+    assert nearly._replace(n_rounds=40, x=0) == pytest.approx(exact, abs=1e-9)
 
 
 def worst_rise(difficulties):
@@ -100,7 +107,7 @@ def test_perplexity_falls_as_epsilon_grows():
     assert worst_rise(np.geomspace(20, 0.03, 12)) < 1.01
 
 
-@pytest.mark.parametrize(("field", "value"), [("pairs_share", 0.01), ("start_words", 10)])
+@pytest.mark.parametrize(("field", "value"), [("pairs_share", 0.001), ("start_words", 10)])
 def test_a_threshold_that_makes_it_jump_is_seen(monkeypatch, field, value):
     def jumping(*sizes):
         planned = plan(*sizes)

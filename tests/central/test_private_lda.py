@@ -105,7 +105,7 @@ def test_a_large_epsilon_comes_close_to_the_twin():
     counts, _ = block_corpus(1500)
     twin = make(n_topics=4, epsilon=math.inf).fit(counts).release_.word_weight
     np.testing.assert_allclose(
-        make(n_topics=4, epsilon=1e4).fit(counts).release_.word_weight, twin, atol=1e-3
+        make(n_topics=4, epsilon=1e5).fit(counts).release_.word_weight, twin, atol=5e-4
     )
 
 

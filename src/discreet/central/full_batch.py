@@ -187,7 +187,8 @@ def init(
     # A look that does not speak for the vectors is paid for by the pairs, which feel it less than the rounds.
     share = schedule.pairs_share_beside_vectors if believed else schedule.pairs_share - looked
     topics, shown = _start(units, n_topics, schedule, gate, share, unigram, believed, n_units)
-    norm = schedule.usual_norms * usual_norm(unigram, mass, n_units)
+    words = _usual_root(mass, n_units, n_words) ** 2
+    norm = schedule.usual_norms(words) * usual_norm(unigram, mass, n_units)
     return State(
         word_topic=topics,
         unigram=unigram,

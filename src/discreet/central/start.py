@@ -42,8 +42,9 @@ Floats = NDArray[np.float64]
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.
 _LEAST_ALPHA, _DEVIATIONS = 0.08, 2
-#: Of the unigram in each topic, for words of which the numbers tell nothing.
-UNKNOWN = 0.002
+#: Of the unigram in each topic, for words of which the numbers tell nothing; and in each starting topic, where a word
+#: that is missing comes back slowly.
+UNKNOWN, _UNKNOWN_AT_FIRST = 0.002, 0.2
 #: Of the factorisation: rotations, steps of descent, the first step in parts of the usual size, how fast Adam forgets
 #: slopes and their squares.
 _ROTATIONS, _STEPS, _FIRST_STEP, _FORGET, _FORGET_SQUARES = 60, 150, 0.1, 0.1, 0.01
@@ -171,7 +172,7 @@ def on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], we
     factors /= np.maximum(factors.sum(0), 1e-12)
     topics = np.repeat(unigram[:, None], factors.shape[1], axis=1)
     topics[chosen] = factors * unigram[chosen].sum()
-    topics = (1 - UNKNOWN) * topics + UNKNOWN * unigram[:, None]
+    topics = (1 - _UNKNOWN_AT_FIRST) * topics + _UNKNOWN_AT_FIRST * unigram[:, None]
     return topics / topics.sum(0)
 
 
