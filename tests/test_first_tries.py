@@ -188,6 +188,10 @@ def test_a_frame_of_texts_is_no_counts(release):
 def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"^fit_topics\(\) got .* 'stopwords'\. Did you mean 'stop_words'\?"):
         fit_topics(TEXTS, epsilon=1.0, stopwords="english")
+    with pytest.raises(
+        TypeError, match=r"^PrivateLDA\.__init__\(\) .* 'n_components'\. Did you mean 'n_topics'"
+    ):
+        PrivateLDA(n_components=8)
     with pytest.raises(TypeError, match=r"^PrivateLDA\.__init__\(\) .* Did you mean 'epsilon'\?"):
         PrivateLDA(3, epsilom=1.0)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):

@@ -131,12 +131,25 @@ def test_texts_in_place_of_counts_are_answered_with_the_call_that_counts_them(co
     for given in (frame, pl.DataFrame(columns)):
         with pytest.raises(CorpusError, match=r"columns of text, .* pass their column, frame\['note'\]"):
             release.transform(given)
-    model = TopicPrevalence(release, groups=["a"])
-    for texts in (frame["note"], frame["note"].to_numpy()):
-        with pytest.raises(
-            CorpusError, match=r"X holds text, .* read_corpus\(frame, text=\.\.\., vocabulary=rel"
-        ):
-            model.fit(texts, by=frame["ward"])
+        with pytest.raises(CorpusError, match=r"columns of text, .* read_corpus\(frame, text=\.\.\., vocab"):
+            TopicPrevalence(release, groups=["a"]).fit(given, by=frame["ward"])
+        model = PrivateLDA(epsilon=2.0)
+        with pytest.raises(CorpusError, match=r"columns of text, .* fit_topics takes texts, a file or a fra"):
+            model.fit(given)
+        assert not hasattr(model, "release_")
+
+
+def test_shares_of_texts_are_those_of_their_counts(columns):
+    frame = pd.DataFrame(columns)
+    release = fit_topics(columns["note"], **HOW)
+    groups = sorted(set(columns["ward"]))
+    persons = [number // 2 for number in range(len(frame))]
+    model = TopicPrevalence(release, groups=groups, privacy_unit="person", random_state=1)
+    corpus = Corpus.from_texts(columns["note"], vocabulary=release.vocabulary)
+    counted = model.fit(corpus, by=columns["ward"], persons=persons).release_.topic_totals
+    for texts in (columns["note"], frame["note"], frame["note"].to_numpy()):
+        model.fit(texts, by=frame["ward"], persons=persons)
+        np.testing.assert_array_equal(model.release_.topic_totals, counted)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_bad_parameters_book_nothing(parameters, message, wards):
     [
         (["north"], "a label for each of 3000"),
         (["north"] * 2999 + ["east"], r"1 label is not among the 3 groups \(first seen in row 2999\)"),
-        ("north", "a sequence with a label for each"),
+        ("north", "by names a column"),
     ],
 )
 def test_bad_labels_are_named_and_cost_nothing(by, message):

@@ -73,7 +73,7 @@ def test_a_place_that_takes_no_folder_is_named(tmp_path):
 def test_a_frame_of_texts_and_names_of_two_columns_are_answered_with_what_to_do():
     whole = frame(["a", "b"] * 500).assign(ward="a")
     with pytest.raises(
-        CorpusError, match=r"the columns of this frame .* read_corpus\(frame, text=\.\.\., voc"
+        CorpusError, match=r"this frame has columns of text, .* read_corpus\(frame, text=\.\.\., voc"
     ):
         TopicPrevalence(topics(), groups=["a", "b"], epsilon=1.0).fit(whole, by=whole.seen)
     shares = TopicPrevalence(None, groups=["a", "b"], epsilon=1.0)

@@ -21,7 +21,8 @@ from discreet.errors import CorpusError, DiscreetError
 
 #: What to do with text where counts of words were expected.
 COUNT_THE_WORDS = (
-    "choose its words privately and count them with PrivateCountVectorizer(epsilon=...).fit_transform(texts), or "
+    "fit_topics takes texts, a file or a frame as it is; or choose its words privately and count them with "
+    "PrivateCountVectorizer(epsilon=...).fit_transform(texts), or "
     "count public words with Corpus.from_texts(texts, vocabulary=words, words_are_public=True)"
 )
 #: The same where the words are those of a release.
@@ -330,6 +331,11 @@ def is_frame(source: Any) -> bool:
     """Whether this is a table in memory, whoever's, or gives its rows piece by piece."""
     # Its class is asked: a lazy frame would compute its columns.
     return any(hasattr(type(source), name) for name in ("columns", "column_names", *_IN_PIECES))
+
+
+def holds_text(source: Any) -> bool:
+    """Whether this is a frame with columns of text, as its first rows show."""
+    return is_frame(source) and any(isinstance(one, str) for one in np.asarray(source[:5]).ravel())
 
 
 def first_words(

@@ -27,6 +27,13 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255
+#: What other libraries call a parameter.
+_ELSEWHERE = {
+    "n_components": "n_topics",
+    "eps": "epsilon",
+    "seed": "random_state",
+    "alpha": "doc_topic_prior",
+}
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
 Given = ParamSpec("Given")
@@ -266,7 +273,7 @@ def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]
     @wraps(function)
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:
         for name in given:
-            near = [] if name in names else get_close_matches(name, names, 1)
+            near = [] if name in names else get_close_matches(_ELSEWHERE.get(name, name), names, 1)
             if near:
                 raise TypeError(
                     f"{function.__qualname__}() got an unexpected keyword argument '{name}'. Did you mean '{near[0]}'?"

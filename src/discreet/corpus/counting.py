@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, inside_its_shape
+from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, holds_text, inside_its_shape
 from discreet._base.validate import first_few
 from discreet.corpus.languages import Breaks
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
@@ -284,6 +284,8 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
             "X is a dataset with columns, but counts of words are expected: fit_topics(X, text=..., person=...) takes "
             "it as it is."
         )
+    if holds_text(X):
+        raise CorpusError(f"this frame has columns of text, but counts of words are expected: {advice}.")
     if isinstance(shape, tuple) and len(shape) != 2:
         raise _no_matrix(shape, f"If these are texts, {advice}. ")
 

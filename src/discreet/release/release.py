@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._base.arrays import COUNT_ITS_WORDS, first_words, in_order, is_frame, known_words
+from discreet._base.arrays import COUNT_ITS_WORDS, first_words, holds_text, in_order, is_frame, known_words
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
@@ -41,8 +41,6 @@ _report = later("discreet.report.page", "report")
 _release_html = later("discreet.report.page", "release_html")
 _roc_svg = later("discreet.audit", "roc_svg")
 
-#: Names of kinds of columns that hold text, in small letters.
-_TEXT = frozenset({"object", "str", "string", "utf8"})
 #: Above the noise is what is larger than this many of its standard deviations.
 STANDARD_DEVIATIONS = 2.0
 
@@ -208,7 +206,7 @@ class Release(Promised):
         if is_sharded(counts):
             parts = self.transform_shards(counts, n_jobs=n_jobs, engine=engine)
             return stack(parts, counts, len(self.topic_word))
-        ordered = in_order(_counted(counts, self), self.vocabulary)
+        ordered = in_order(counted(counts, self), self.vocabulary)
         checked = check_counts(ordered, n_words=len(self.vocabulary), advice=COUNT_ITS_WORDS)
         return fold_in(self.topic_word, checked, doc_topic_prior=self.doc_topic_prior, n_jobs=n_jobs)
 
@@ -369,12 +367,18 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
     return tuple(str(word) for word in words)  # plain text, not a subclass such as numpy's
 
 
-def _counted(X: Any, release: Release) -> Any:
+def are_texts(X: Any) -> bool:
+    """Whether this is a list or column of texts, as the first shows."""
+    one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
+    return one_a_row and len(X) > 0 and isinstance(next(iter(X)), str)
+
+
+def counted(X: Any, release: Release) -> Any:
     """Return texts as counts of the words of a release, cut as its texts were; anything else as it is."""
     names: list[Any] = list(getattr(X, "columns", ())) if is_frame(X) else []
     of_words = set(release.vocabulary)
     if names and all(isinstance(name, str) for name in names):
-        of_text = any(str(kind).lower() in _TEXT for kind in getattr(X, "dtypes", ()))
+        of_text = holds_text(X)
         if of_words.isdisjoint(names) or (of_text and not of_words <= set(names)):
             what = "has columns of text" if of_text else "has no word of the release as a column"
             raise CorpusError(
@@ -390,8 +394,7 @@ def _counted(X: Any, release: Release) -> Any:
                 "release.transform(read_corpus(path, vocabulary=release.vocabulary))."
             )
         raise CorpusError("X is one text, but the topics of each text are a row: pass a list of texts.")
-    one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
-    if not one_a_row or not len(X) or not isinstance(next(iter(X)), str):
+    if not are_texts(X):
         return X
     from discreet.corpus import Corpus, tokenizer_like
 
@@ -471,7 +474,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         from discreet.corpus import check_counts
 
         check_is_fitted(self, "release_")
-        ordered = in_order(_counted(X, self.release_), known_words(self.release_.vocabulary))
+        ordered = in_order(counted(X, self.release_), known_words(self.release_.vocabulary))
         counts = check_counts(ordered, advice=COUNT_ITS_WORDS)
         if counts.shape[1] != self.n_features_in_:
             raise CorpusError(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from discreet._base import validate
-from discreet._base.arrays import COUNT_ITS_WORDS, column_order
+from discreet._base.arrays import COUNT_ITS_WORDS, column_order, known_words
 from discreet._base.arrays import names_of as words_of
 from discreet._base.progress import Callback, telling
 from discreet.central.base import check_data, check_width
@@ -44,7 +44,7 @@ from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.record import MOST_CELLS
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator
-from discreet.release.release import Release
+from discreet.release.release import Release, are_texts, counted
 
 _MOST_LETTERS = 2_000_000
 
@@ -214,8 +214,8 @@ class TopicPrevalence(PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
-            Counts of the words of ``release``, in their order.
+        X : list of str, array-like, sparse matrix, Corpus or ShardedCorpus of shape (n_documents, n_words)
+            Texts, cut into words as those of ``release`` were, or counts of its words, in their order.
         by : sequence of length n_documents, optional
             By default the labels that X carries; shards always carry theirs. The group of each document: a label, or
             with ``freq`` a date; None, NaN and "" for no group. For a cross table a pair of such sequences, or a frame
@@ -235,8 +235,9 @@ class TopicPrevalence(PrivateEstimator):
         by = labelled.labels_for(X, by)
         faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
         validate.refuse([*faults, *([ParameterError(why)] if self.release is None else [])])
-        refuse_texts(X, COUNT_ITS_WORDS)
         assert self.release is not None
+        if not are_texts(X) or known_words(self.release.vocabulary) is None:
+            refuse_texts(X, COUNT_ITS_WORDS)
         column_order(X, self.release.vocabulary, drop_others=True)
         if words_of(X) is None and len(getattr(X, "shape", ())) == 2:
             check_width(X.shape, self.release.vocabulary)
@@ -251,7 +252,7 @@ class TopicPrevalence(PrivateEstimator):
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         mechanism, weight = how.shares, float(self.count_weight)
         try:
-            documents = self._labelled(X, labels, persons, booking)
+            documents = self._labelled(counted(X, topics), labels, persons, booking)
             placing = self._grouping(documents, how, stream, booking)
             with telling(self.callback, "finding topics of documents"):
                 total = documents.shares(topics, placing, weight, mechanism.bound)
@@ -402,7 +403,12 @@ def faults_with_topics(
 ) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
     if prevalence is None:
-        return [ParameterError("`by` names groups, which only `prevalence=` uses.")]
+        return [
+            ParameterError(
+                "`by` is the group of each text, which the topics do not use. For shares of topics in groups, add "
+                "prevalence=TopicPrevalence(groups=[...], epsilon=...); else leave `by` out."
+            )
+        ]
     if not isinstance(prevalence, TopicPrevalence):
         return [
             ParameterError(f"`prevalence` must be a TopicPrevalence, but is {validate.kind_of(prevalence)}.")
