@@ -288,6 +288,15 @@ def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
     assert answer(True) == (8, 0)
 
 
+def test_a_constant_in_any_file_dates_machine_code(tmp_path):
+    from discreet._base.kernels import source_fingerprint
+
+    (tmp_path / "constants.py").write_text("BITS = 18\n")
+    before = source_fingerprint.__wrapped__(tmp_path)
+    (tmp_path / "constants.py").write_text("BITS = 19\n")
+    assert source_fingerprint.__wrapped__(tmp_path) != before
+
+
 def test_every_kernel_on_disk_is_dated_that_way():
     users = [p.name for p in SOURCE.rglob("*.py") if re.search(r"cache=True", p.read_text())]
     assert users == ["kernels.py"]

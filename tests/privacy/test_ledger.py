@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from dp_accounting import dp_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
@@ -562,3 +563,29 @@ def test_a_ledger_of_pure_losses_needs_no_more_delta_than_as_good_as_none():
     assert ledger.guarantee().epsilon == 1.0
     with pytest.raises(BudgetExceeded):
         ledger.reserve(events.discrete_laplace(1e-6, 2**14), "more")
+
+
+def test_what_was_booked_cannot_be_changed_by_whoever_holds_the_event(tmp_path):
+    mine = [events.gaussian(4.0), events.laplace(0.1)]
+    for ledger in (Ledger(2.0, 1e-6), Ledger(2.0, 1e-6, path=tmp_path / "ledger.json")):
+        held = ledger.reserve(dp_event.ComposedDpEvent(list(mine)), "first")
+        ledger.plan([(given := dp_event.ComposedDpEvent(list(mine)), "second")])
+        cost, booked = ledger.spent(), ledger.entries
+        given.events.clear()
+        for event in (held.event, *(entry.event for entry in booked)):
+            assert event.events == tuple(mine)  # a tuple: nothing to clear
+        assert ledger.spent() == cost == Ledger.from_json(ledger.to_json()).spent()
+        assert ledger.entries == booked
+    for event in (events.together(*mine), events.with_delta(mine[0], 1e-9)):
+        assert type(events.with_noise(event, 2.0).events) is tuple
+
+
+def test_an_event_that_a_file_could_not_give_back_is_not_booked(tmp_path):
+    event = events.gaussian(9.0)
+    for _ in range(9):
+        event = events.together(event)
+    for ledger in (Ledger(1.0, 1e-6), Ledger(1.0, 1e-6, path=tmp_path / "ledger.json")):
+        with pytest.raises(PrivacyError, match="at most 8 deep"):
+            ledger.reserve(event, "too deep")
+        ledger.reserve(event.events[0], "as deep as can be")
+    assert len(Ledger.open(tmp_path / "ledger.json").entries) == 1

@@ -93,6 +93,8 @@ def test_parts_of_a_person_or_of_replaced_documents_are_refused(relation):
         ({"division": "quarter of the date received", "touched": ["2024-Q1"]}, "a part in both divisions"),
         ({"division": "", "touched": ["2024-01"]}, "must have a name"),
         ({**DIVISION, "touched": []}, "distinct names"),
+        ({**DIVISION, "touched": [1]}, "all of them text"),
+        ({"division": 5, "touched": ["2024-01"]}, "all of them text"),
         ({**DIVISION, "touched": ["2024-01", "2024-01"]}, "distinct names"),
     ],
 )

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,6 +169,13 @@ def test_norms_must_fit_the_noise():
         GaussianMechanism(L1, 1.0)
     with pytest.raises(PrivacyError, match='needs a bound in "l1"'):
         LaplaceMechanism(L2, 1.0)
+
+
+@pytest.mark.parametrize(("make", "norm"), [(GaussianMechanism, "l2"), (LaplaceMechanism, "l1")])
+def test_what_looks_like_a_bound_is_none(make, norm):
+    forged = SimpleNamespace(norm=norm, sensitivity=0, privacy_unit="document", neighboring="replace_one")
+    with pytest.raises(PrivacyError, match="must be a Bound, but"):
+        make(forged, 1.0)
 
 
 @pytest.mark.parametrize("noise", [-1.0, math.nan, math.inf])

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, PrivacyError
@@ -62,10 +62,11 @@ def test_words_of_the_edges():
 
 
 @given(st.floats(1e-6, 1e6))
+@example(1.0000000005)
 def test_epsilon_is_never_shown_smaller_than_it_is(epsilon):
     words = Guarantee(epsilon, 1e-6, "document", "add_or_remove_one").in_words()
     shown = float(words.split("epsilon = ")[1].split(" ")[0])
-    assert epsilon * (1 - 1e-9) <= shown <= epsilon * 1.002
+    assert epsilon * (1 - 1e-12) <= shown <= epsilon * 1.002
     # The slip: four digits, rounded to nearest, say less than was spent for about half of all numbers.
     assert float(f"{0.93204:.4g}") < 0.93204
 
@@ -127,4 +128,4 @@ def test_delta_is_rounded_up_in_the_sentence_as_epsilon_is(delta):
     told = Guarantee(1.0, delta, "document", "add_or_remove_one").in_words()
     shown = [float(word.rstrip(",.")) for word in re.findall(r"(?:delta = |adds at most )(\S+)", told)]
     assert len(shown) == 2
-    assert all(delta * (1 - 1e-9) <= number <= delta * 1.001 or number == delta for number in shown)
+    assert all(delta * (1 - 1e-12) <= number <= delta * 1.001 or number == delta for number in shown)

@@ -80,6 +80,13 @@ def _check_release(
     count_threads(n_jobs)
 
 
+def _check_bound(bound: Bound, norm: str, noise: str) -> None:
+    if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PrivacyError(f"bound must be a Bound, but is {kind_of(bound)}; make it with Bound(...).")
+    if bound.norm != norm:
+        raise PrivacyError(f'{noise} noise needs a bound in "{norm}", but the norm is "{bound.norm}".')
+
+
 def _draw_on(reservation: Reservation, event: Event, bound: Bound) -> None:
     reservation.use(event, privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
 
@@ -105,8 +112,7 @@ class GaussianMechanism:
     sampling_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.bound.norm != "l2":
-            raise PrivacyError(f'Gaussian noise needs a bound in "l2", but the norm is "{self.bound.norm}".')
+        _check_bound(self.bound, "l2", "Gaussian")
         if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier >= 0):
             raise ParameterError(
                 f"noise_multiplier must be finite and not negative, but is {self.noise_multiplier}."
@@ -135,7 +141,7 @@ class GaussianMechanism:
         total : BoundedSum
             The private sum; its bound must be this mechanism's.
         stream : SecureStream
-            Source of the noise; never use one stream for two releases (spawn children).
+            Source of the noise; each array of noise has a key of its own.
         reservation : Reservation
             What the ledger set aside before the sum was made.
         n_jobs : int, optional
@@ -171,8 +177,7 @@ class LaplaceMechanism:
     epsilon: float
 
     def __post_init__(self) -> None:
-        if self.bound.norm != "l1":
-            raise PrivacyError(f'Laplace noise needs a bound in "l1", but the norm is "{self.bound.norm}".')
+        _check_bound(self.bound, "l1", "Laplace")
         if not self.epsilon > 0:
             raise PrivacyError(f"epsilon must be positive, but is {self.epsilon}.")
 

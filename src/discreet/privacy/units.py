@@ -226,6 +226,6 @@ class Guarantee:
 def round_up(loss: float) -> str:
     """Write an epsilon or a delta with four digits, never below its value (but for rounding in its last bits)."""
     shown = f"{loss:.4g}"
-    if float(shown) < loss * (1 - 1e-9):
+    if float(shown) < loss * (1 - 1e-12):
         shown = f"{float(_UPWARD.create_decimal_from_float(loss)):.4g}"
     return shown

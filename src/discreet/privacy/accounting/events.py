@@ -25,6 +25,8 @@ Event: TypeAlias = dp.DpEvent
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
 _DEEPEST = 8
+#: Its list may be a tuple, which nobody can change once it is booked.
+_COMPOSED: Any = dp.ComposedDpEvent
 _MOST_REPETITIONS = 2**53
 
 
@@ -102,14 +104,14 @@ def composed(event: Event, count: int) -> Event:
 
 def together(*parts: Event) -> Event:
     """Several events that are booked, and priced, as one."""
-    return dp.ComposedDpEvent(list(parts))
+    return _COMPOSED(parts)
 
 
 def with_delta(event: Event, delta: float) -> Event:
     """``event``, which may besides fail outright with probability ``delta``."""
     if not _positive(delta, "delta") < 1:
         raise ParameterError(f"delta must be below 1, but is {shown(delta)}.")
-    return dp.ComposedDpEvent([event, FailureDpEvent(float(delta))])
+    return together(event, FailureDpEvent(float(delta)))
 
 
 def non_private() -> Event:
@@ -120,7 +122,7 @@ def non_private() -> Event:
 def with_noise(event: Event, times: float) -> Event:
     """``event`` with its noise multiplied by a number of at least 1; failure probabilities stay."""
     if isinstance(event, dp.ComposedDpEvent):
-        return dp.ComposedDpEvent([with_noise(part, times) for part in event.events])
+        return together(*(with_noise(part, times) for part in event.events))
     if isinstance(event, dp.SelfComposedDpEvent):
         return dp.SelfComposedDpEvent(with_noise(event.event, times), event.count)
     if isinstance(event, dp.PoissonSampledDpEvent):
@@ -233,13 +235,13 @@ def from_json(value: object) -> Event:
 def _from_json(value: object, depth: int = 0) -> Event:
     if not isinstance(value, Mapping) or depth > _DEEPEST:
         raise PrivacyError(
-            "expected an event as a JSON object, but got something else; the ledger is damaged."
+            f"expected an event as a JSON object, at most {_DEEPEST} deep, but got something else."
         )
     fields: dict[str, Any] = dict(value)
     kind = fields.pop("kind", None)
     try:
         if kind == "composed" and set(fields) == {"events"}:
-            return dp.ComposedDpEvent([_from_json(part, depth + 1) for part in fields["events"]])
+            return together(*(_from_json(part, depth + 1) for part in fields["events"]))
         if kind == "repeated" and set(fields) == {"count", "event"}:
             return dp.SelfComposedDpEvent(_from_json(fields["event"], depth + 1), fields["count"])
         if kind == "poisson_sampled" and set(fields) == {"sampling_rate", "event"}:

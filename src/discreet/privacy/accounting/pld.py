@@ -17,8 +17,7 @@ two things that are dealt with here. (It rounds up each loss of discrete Laplace
 they are put on the grid here, see ``_on_grid``.)
 
 *The grid.* A coarse grid is halved until two answers show that the rest is a few parts in ten thousand; where memory
-forbids that, the answer stays valid and gets looser. Where losses lie on a lattice, the grid divides it
-(:mod:`discreet.privacy.accounting.pld`).
+forbids that, the answer stays valid and gets looser. Where losses lie on a lattice, the grid divides it.
 
 *Rounding errors of the FFT*, which may fall on either side. Raising the transform to the power :math:`T`
 multiplies the relative error of each coefficient by :math:`T`; by Parseval and Cauchy-Schwarz the sum of absolute

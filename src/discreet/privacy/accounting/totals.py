@@ -12,7 +12,6 @@ accounting is tried as well.
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
 rest is read. Order does not matter: events are sorted into exact sums first. See
 :mod:`discreet.privacy.accounting.pld` for why the numerical answers can be trusted.
-A root search that ends on the safe side and asks the accountant few times.
 
 References
 ----------

@@ -50,7 +50,7 @@ Fix two neighbours: with and without document u. Its part t is a function of u a
 part are the same in both. A booking that touches only other parts reads only those: given what was released before, its
 release has one and the same distribution under both hypotheses, and can be simulated without knowing which holds. What
 remains are the bookings that touch everybody or t, in their order, each chosen by what was released before: that is an
-interaction with the filter of :mod:`discreet.privacy.ledger.filter` over just these bookings, and its theorem applies.
+interaction with the filter above over just these bookings, and its theorem applies.
 The ledger keeps one such filter for each part, and grants a booking only where all of them stay within the budget. What
 it has spent is the largest of them.
 
@@ -68,7 +68,7 @@ Where it does not hold, and is refused
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -228,8 +228,15 @@ def check_division(entries: Iterable[Entry], division: str, parts: tuple[str, ..
             f"{budget.privacy_unit} ({budget.neighboring}), of which one may be in several parts: their costs add "
             "up: leave `division=` out."
         )
-    if not division or not parts or not all(parts) or len(set(parts)) != len(parts):
-        raise PrivacyError("a division must have a name, and its parts distinct names, one or more.")
+    names: tuple[Any, ...] = (division, *parts)
+    if (
+        not parts
+        or not all(isinstance(name, str) and name for name in names)
+        or len(set(parts)) != len(parts)
+    ):
+        raise PrivacyError(
+            "a division must have a name, and its parts distinct names, one or more, all of them text."
+        )
     others = sorted({entry.division for entry in entries if entry.division} - {division})
     if others:
         raise PrivacyError(

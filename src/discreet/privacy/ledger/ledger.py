@@ -267,6 +267,8 @@ class Ledger:
         self._check_open()
         for _, purpose in (*parts, *then):
             check_purpose(purpose)
+        # what its caller holds can be changed, and what a file cannot hold is refused
+        parts = [(events.from_json(events.to_json(event)), purpose) for event, purpose in parts]
         reservations = [
             Reservation(*part, self.privacy_unit, self.neighboring, rehearsed=self._rehearses)
             for part in parts

@@ -1,8 +1,4 @@
-"""One line of a ledger, and what is said when a line does not fit.
-
-What one booking allows: mechanisms draw on it when they release something
-==========================================================================
-"""
+"""One line of a ledger, and what one booking allows: mechanisms draw on it when they release something."""
 
 import json
 import os
@@ -93,7 +89,7 @@ class Reservation:
     Attributes
     ----------
     entry : Entry or None
-        What stands in the ledger. None for a part of several that were booked as one, at the cost of the worst.
+        What stands in the ledger; None until it stands there.
     """
 
     entry: "Entry | None" = None
