@@ -267,6 +267,8 @@ def test_similar_words_stand_in_the_same_topics():
     assert [word for word, _ in made.similar_words("food", 1)] == ["soup"]
     with pytest.raises(ParameterError, match="none of them"):
         made.similar_words("tea")
+    with pytest.raises(ParameterError, match=r"Did you mean 'pain'\?"):
+        made.similar_words("paim")
 
 
 def test_frames_hold_what_json_can(tmp_path):

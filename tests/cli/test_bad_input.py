@@ -254,7 +254,7 @@ def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
 def test_a_path_in_place_of_texts_is_told_how_files_are_read():
     with pytest.raises(
         CorpusError,
-        match="no file or folder that exists: pass the path of one, a frame, or a list of texts",
+        match=r"notes\.jsonl is no file or folder that exists: pass the path of one, a frame, or a list of texts",
     ):
         fit_topics("notes.jsonl", epsilon=1.0)
 

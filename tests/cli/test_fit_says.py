@@ -195,3 +195,15 @@ def test_a_run_without_a_ledger_is_said_to_be_remembered_by_nothing(capsys, note
     code, said = fit(capsys, notes, tmp_path / "o", "--text", "body", "--epsilon", "inf")
     assert code == 0
     assert "nothing remembers" not in said  # nothing was promised
+    (tmp_path / "t.txt").write_text("care: nurse bed\nfood: meal soup\n")
+    shares = [
+        "prevalence",
+        str(tmp_path / "t.txt"),
+        str(notes),
+        "--text",
+        "body",
+        "--out",
+        str(tmp_path / "s.json"),
+    ]
+    assert run(shares) == 0
+    assert told in " ".join(capsys.readouterr().err.split())

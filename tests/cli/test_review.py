@@ -1,5 +1,6 @@
 """`discreet review`: the list, the edits, the reviewed release."""
 
+import importlib.util
 import io
 import json
 
@@ -108,7 +109,11 @@ def test_names_from_a_list_come_first(model, tmp_path, capsys):
     ("call", "message"),
     [
         ("review model --drop okafor", "--out reviewed"),
-        ("review model --drop other --out x --by R", "1 of 1 words to remove is not in this release"),
+        ("review model --drop other --out x --by R", "not a word of this release: 'other'; compare"),
+        (
+            "review model --drop okafour --out x --by R",
+            "vocabulary.txt. Did you mean 'okafor'?",
+        ),
         ("review model --edits bad.txt --out x --by R", "not understood in line 2, 3"),
         ("review model --out model", "--out must be a new or empty folder"),
         ("review model --edits latin.txt --out x", "UTF-8"),
@@ -154,7 +159,8 @@ def test_nothing_to_look_at_is_said_without_a_table(model, monkeypatch, capsys):
     monkeypatch.setattr("discreet.report.suspicion.suspicious_words", lambda *args, **how: [])
     assert run(["review", "model"]) == 0
     said = capsys.readouterr().err
-    assert said.startswith("No word looks suspicious.")
+    blind = ", but rare words were not looked for" if importlib.util.find_spec("wordfreq") is None else "."
+    assert said.startswith(f"No word looks suspicious{blind}")
     assert "most suspicious first" not in said
     assert "first words of topic" not in said
 
@@ -285,3 +291,14 @@ def test_where_input_ends_nothing_is_written_as_reviewed(model, tmp_path, monkey
     n_wrong = answers.count("nonsense")
     assert said.count("not understood") == n_wrong
     assert said.count("stands before each word of the list above: 1 3 removes two of them") == n_wrong
+
+
+def test_how_many_of_the_words_are_listed_is_said(model, monkeypatch, capsys):
+    from discreet.report.suspicion import Suspect
+
+    many = [Suspect(f"w{n}", ("rare",), 0.0, (0,), 0.1) for n in range(40)]
+    monkeypatch.setattr("discreet.report.suspicion.suspicious_words", lambda *args, **how: many)
+    assert run(["review", "model"]) == 0
+    assert "40 words to look at, the most suspicious first; here are the first 25" in " ".join(
+        capsys.readouterr().err.split()
+    )

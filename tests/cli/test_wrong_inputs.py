@@ -105,3 +105,14 @@ def test_another_unit_than_the_ledger_protects(desk, monkeypatch, capsys):
 
 def test_there_are_thirty_of_them():
     assert len({line for line, _ in MISTAKES}) >= 30
+
+
+def test_a_slip_has_one_cure(capsys):
+    assert run(["fit", "notes.jsonl", "--out", "m", "--epsilon", "1,5"]) == 2
+    said = capsys.readouterr().err
+    assert "'--epsilon': write 1.5 (it was '1,5');" in said
+    assert "parse" not in said
+    assert run(["fit", "notes.jsonl", "--out", "m", "--persons", "who"]) == 2
+    said = capsys.readouterr().err
+    assert "--person" in said
+    assert "--read" not in said

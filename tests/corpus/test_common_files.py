@@ -183,7 +183,11 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
         "has 3 sheets: 'Cover' (columns: 'Notes of the ward'); 'Notes' (columns: 'who', 'text', 'ward')"
         in said
     )
-    assert "No sheet has the columns asked for: name the sheet with sheet= and the columns with text=" in said
+    assert "No sheet has a column 'body'. Name the sheet with sheet= and the columns with text=" in said
+    assert "No sheet has a column 'whom'. Did you mean 'who'?" in refusal(path, person="whom")
+    assert "no field for person='whom'; its fields are 'who', 'text', 'ward'. Did you mean 'who'?" in refusal(
+        path, person="whom", sheet="Notes"
+    )
     assert "has no sheet 'Note'; its sheets are 'Cover', 'Notes', 'Empty'" in refusal(path, sheet="Note")
     assert "no field for text='text'; its fields are 'Notes of the ward'" in refusal(path, sheet="Cover")
     workbook(path, January=[["text"], ["bed"]], February=[["text"], ["ward"]])

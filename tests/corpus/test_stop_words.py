@@ -211,3 +211,11 @@ def test_files_of_texts_and_the_command_take_several_lists(tmp_path, names, caps
             file.unlink()
     assert run(["convert", str(notes), str(tmp_path / "y.npz"), "--read", "stop_words=klingon"]) == 2
     assert "--read stop_words= must be the name of a language" in capsys.readouterr().err
+
+
+def test_norwegian_goes_by_no_and_nynorsk_is_told_of_it():
+    assert languages.collect_stop_words("no") == languages.collect_stop_words("norwegian")
+    assert languages.language_names("no,nb") == ("norwegian",)
+    for name in ("nynorsk", "nn"):
+        with pytest.raises(ParameterError, match=r"Did you mean norwegian\?"):
+            languages.collect_stop_words(name)

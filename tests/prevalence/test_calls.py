@@ -70,7 +70,7 @@ def test_labels_that_do_not_fit_cost_nothing(by, message):
     [
         (
             ["08/02/2025"] * N,
-            rf"{N:,} of {N:,} labels \(rows 0, 1, .* more, counted from 0\): with freq= .*2025-02-08, the",
+            rf"{N:,} of {N:,} labels \(rows 1, 2, .* more, counted from 1\): with freq= .*2025-02-08 or",
         ),
         (["2024"] * N, "spans more than one quarter"),
         (["2023-12-31"] * N, "1 label is not among the 3 groups.*Take a longer public range"),
@@ -333,3 +333,18 @@ def test_a_ledger_too_long_to_be_read_again_is_refused_before_it_is_booked_on():
 def test_more_parts_than_a_file_may_tell_of_cost_nothing():
     days = {"freq": "day", "start": "1870-01-01", "end": "2024-12-31", "division": "date"}
     fails("Nothing was booked", ["2024-01-05"] * N, **days)
+
+
+@pytest.mark.parametrize(
+    ("freq", "value", "period"),
+    [
+        ("day", "31.12.2024", 365),
+        ("month", "1.2.2024", 1),
+        ("month", "02.2024", 1),
+        ("month", "31.12.2024", 11),
+    ],
+)
+def test_dates_with_dots_have_the_day_first(freq, value, period):
+    assert place_in_groups([value], periods("01.2024", "31.12.2024", freq), freq=freq).tolist() == [period]
+    with pytest.raises(CorpusError, match="must be a date such as"):
+        place_in_groups(["31.13.2024"], periods("2024", "2024-12", freq), freq=freq)

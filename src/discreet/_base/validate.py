@@ -266,6 +266,12 @@ def check(**arguments: tuple[Any, Rule]) -> None:
     )
 
 
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Return a question that names what was likely meant, after a blank; nothing where no name is near."""
+    near = get_close_matches(word, list(names), 1)
+    return f" Did you mean {quoted(near[0])}?" if near else ""
+
+
 def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
     """Have a misspelt keyword refused with the one that was meant, as Python does by itself from 3.13 on."""
     names = inspect.signature(function).parameters

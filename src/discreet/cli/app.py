@@ -237,9 +237,10 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     ]
     came = f" (it was {values[-1]!r})" if values and repr(values[-1]) not in message else ""
     if values and re.fullmatch(r"[+-]?\d*,\d+", values[-1]):
-        came += f"; write {values[-1].replace(',', '.')}"
+        message = f"{message.partition(': ')[0]}: write {values[-1].replace(',', '.')}"
     context: Any = getattr(error, "ctx", None)
-    name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    near = getattr(error, "possibilities", ())  # one suggestion is enough
+    name = "" if near else str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
     if name in READ and any(each.name == "read" for each in getattr(context, "command", context).params):
         came += f"; write --read {name}={'true' if name == 'skip_empty' else 'VALUE'}"
     see = " See" if message.endswith("?") and not came else "; see"

@@ -87,6 +87,11 @@ def name_of_unit(unit: str, topics: "discreet.Release") -> str | None:
     return topics.ledger.unit_name if topics.promise.privacy_unit == unit else None
 
 
+UNREMEMBERED = (
+    "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to it."
+)
+
+
 def open_ledger(
     path: Path, epsilon: float, delta: float, unit: str, unit_name: str | None = None
 ) -> "discreet.Ledger":

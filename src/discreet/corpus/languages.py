@@ -258,7 +258,8 @@ LANGUAGES = {
     "ar": "arabic", "bg": "bulgarian", "ca": "catalan", "zh": "chinese", "cs": "czech", "da": "danish", "nl": "dutch",
     "en": "english", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "gu": "gujarati", "he": "hebrew",
     "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "ja": "japanese", "ko": "korean",
-    "ms": "malaysian", "nb": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
+    "ms": "malaysian", "nb": "norwegian", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian",
     "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish", "tr": "turkish", "uk": "ukrainian",
     "vi": "vietnamese",
 }  # fmt: skip
@@ -317,8 +318,9 @@ _ADDED = {
 #: What languages call themselves, without accents.
 _OWN_NAMES = {
     "francais": "french", "deutsch": "german", "espanol": "spanish", "italiano": "italian", "portugues": "portuguese",
-    "nederlands": "dutch", "svenska": "swedish", "dansk": "danish", "norsk": "norwegian", "suomi": "finnish",
-    "polski": "polish", "turkce": "turkish", "magyar": "hungarian", "cestina": "czech",
+    "nederlands": "dutch", "svenska": "swedish", "dansk": "danish", "norsk": "norwegian", "nynorsk": "norwegian",
+    "nn": "norwegian", "suomi": "finnish", "polski": "polish", "turkce": "turkish", "magyar": "hungarian",
+    "cestina": "czech",
 }  # fmt: skip
 _MEANT = 'the name of a language ("english"), "auto", a file of words, a list of words, or several of these in a list'
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.files import read_json
 from discreet._base.progress import Callback
+from discreet._base.validate import path_shown
 from discreet.corpus.corpus import Corpus, with_rows
 from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
@@ -241,14 +242,14 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
     Raises
     ------
     CorpusError
-        Where there is no such file; its name is not shown, because it may be a text.
+        Where there is no such file; what reads like a text is not shown.
     """
     taken = columns.keys()
     columns = {name: column for name, column in columns.items() if column is not None}
     framed = is_frame(source)
     if not framed and not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
         raise CorpusError(
-            "this is no file or folder that exists: pass the path of one, a frame, or a list of texts."
+            f"{path_shown(source)} is no file or folder that exists: pass the path of one, a frame, or a list of texts."
         )
     try:
         of_texts = framed or reader_of(find_format(source)).holds == "text"

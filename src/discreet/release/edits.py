@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.lazy import later
-from discreet._base.validate import is_whole, kind_of
+from discreet._base.validate import first_few, is_whole, kind_of, nearest, shown
 from discreet.errors import ReleaseError
 from discreet.release.details import (
     DETAILS,
@@ -289,11 +289,11 @@ def _known_words(release: "Release", words: Iterable[str]) -> set[str]:
     given = None if isinstance(words, str | bytes) else list(words) if isinstance(words, Iterable) else None
     if not given or not all(isinstance(word, str) for word in given):
         raise ReleaseError('expected a list of words, such as ["okafor", "4271"].')
-    unknown = set(given) - set(release.vocabulary)
+    unknown = sorted(set(given) - set(release.vocabulary))
     if unknown:
+        near = nearest(unknown[0], release.vocabulary)
         raise ReleaseError(
-            f"{len(unknown)} of {len(set(given))} words to remove {'is' if len(unknown) == 1 else 'are'} not in this "
-            "release, so there is nothing to remove; or compare the spelling with its vocabulary.txt."
+            f"not a word of this release: {first_few(map(shown, unknown))}; compare with its vocabulary.txt.{near}"
         )
     return set(given)
 

@@ -22,7 +22,7 @@ from discreet._base.arrays import COUNT_ITS_WORDS, first_words, holds_text, in_o
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.validate import Rule, check, is_there, kind_of, number, optional, shown, whole
+from discreet._base.validate import Rule, check, is_there, kind_of, nearest, number, optional, shown, whole
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
@@ -320,16 +320,16 @@ class Release(Promised):
         if word not in self.vocabulary:
             raise ParameterError(
                 f"`word` must be one of {len(self.vocabulary):,} words of the release, but {shown(word)} is none of "
-                "them."
+                f"them.{nearest(word, self.vocabulary)}"
             )
         weight = np.ones(len(self.topic_word)) if self.topic_weight is None else self.topic_weight
         topic_of_word = np.sqrt((weight[:, None] * self.topic_word).T)
         topic_of_word /= np.maximum(np.linalg.norm(topic_of_word, axis=1, keepdims=True), 1e-300)
         own = self.vocabulary.index(word)
         alike = topic_of_word @ topic_of_word[own]
-        nearest = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
+        places = [place for place in np.argsort(-alike, kind="stable").tolist() if place != own][:n]
         near = 1 - np.sqrt(np.maximum(1 - alike, 0))
-        return [(self.vocabulary[place], float(near[place])) for place in nearest]
+        return [(self.vocabulary[place], float(near[place])) for place in places]
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:

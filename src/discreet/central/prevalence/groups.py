@@ -210,6 +210,8 @@ _WRITTEN = (
 #: Periods whose names are no dates.
 _NO_DATES = ("decade", "quarter", "week")
 _WEEK = re.compile(r"\d{4}-?W\d{2}", re.ASCII)
+#: Where dots are used, the day comes first, or the month; with slashes it may be either.
+_DOTTED = re.compile(r"(?:(\d\d?)\.)?(\d\d?)\.(\d{4})", re.ASCII)
 
 
 class _Date(NamedTuple):
@@ -269,8 +271,8 @@ def period_of(value: Any, freq: str) -> str:
     found = _date(value)
     if found is None:
         raise CorpusError(
-            "with `freq=` every label must be a date such as 2024-01-31, or missing. Write dates as 2025-02-08, the "
-            "year first; in pandas, pd.to_datetime(labels, dayfirst=True) makes dates of 08/02/2025."
+            "with `freq=` every label must be a date such as 2024-01-31, or missing. Write dates as 2025-02-08 or "
+            "08.02.2025; in pandas, pd.to_datetime(labels, dayfirst=True) makes dates of 08/02/2025."
         )
     if freq not in found.within:
         raise CorpusError(
@@ -307,6 +309,8 @@ def _date(value: Any) -> _Date | None:
     if not isinstance(value, str):
         return None
     text = value.strip()
+    if dotted := _DOTTED.fullmatch(text):
+        text = "-".join(part.zfill(2) for part in reversed(dotted.groups()) if part)
     for rest, within in _WRITTEN:
         try:
             day = datetime.datetime.fromisoformat(f"{text}{rest}").date()

@@ -188,17 +188,17 @@ def place_in_groups(
             try:
                 label = None if text is None else name(text if freq is None else value)
             except CorpusError as fault:
-                undated.setdefault(fault.args, []).append(row)
+                undated.setdefault(fault.args, []).append(row + 1)
                 continue
             code = -1 if label is None else code_of.get(label, rest)
             if label is not None and label not in code_of and unlisted == "error":
-                strange.setdefault(label, row)
+                strange.setdefault(label, row + 1)
             if key is not None:
                 known[key] = code
         out[row] = code
     for fault, rows in undated.items():
         plural = "" if len(rows) == 1 else "s"
-        where = f"{len(rows):,} of {len(by):,} labels (row{plural} {first_few(rows)}, counted from 0): "
+        where = f"{len(rows):,} of {len(by):,} labels (row{plural} {first_few(rows)}, counted from 1): "
         raise CorpusError(where, *fault)
     if strange:
         raise _not_listed(list(strange.values()), len(groups), freq)

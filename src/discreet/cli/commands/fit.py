@@ -166,10 +166,7 @@ def _fit(
         say.print("Nothing was spent, and nothing written.")
         raise typer.Exit(1)
     if book is None and carried is None and math.isfinite(epsilon):
-        say.print(
-            "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to "
-            "it."
-        )
+        say.print(files.UNREMEMBERED)
     if not _compiled_before():
         say.print("Compiling for this machine, once; that takes up to a minute.")
     with progress(quiet=quiet) as callback, warnings.catch_warnings():

@@ -1,5 +1,6 @@
 """`discreet prevalence`: where and when the topics of a release stand in private documents."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def prevalence(
     from discreet.central.prevalence import brought
     from discreet.cli.display import console, print_guarantee, progress
     from discreet.engines import ProcessEngine
+    from discreet.release.private_estimator import ledger_of_choices
 
     files.check_release_file(out)
     others = named_values(set_, _OTHERS, "--set")
@@ -83,6 +85,8 @@ def prevalence(
             )
             files.say_skipped(documents, say)
         if book is None:
+            if math.isfinite(epsilon) and ledger_of_choices(documents) is None:
+                say.print(files.UNREMEMBERED)
             book = files.ledger_for(None, documents, epsilon, delta, unit, called)
         engine = ProcessEngine(-1, callback=callback) if known == "shards" else None
         shares.set_params(callback=callback, engine=engine, ledger=book)

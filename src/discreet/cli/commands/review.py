@@ -150,10 +150,14 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     from discreet.report.wording import many, shown
 
     if start == 0:
-        found = f"{many(len(suspects), 'word')} to look at, the most suspicious first."
-        say.print(found if suspects else "No word looks suspicious.")
-        if not knows_general_language():
-            say.print("Rare words are not told from usual ones: pip install 'discreet[review]' (wordfreq).")
+        first = f"; here are the first {n_words}" if len(suspects) > n_words else ""
+        found = f"{many(len(suspects), 'word')} to look at, the most suspicious first{first}"
+        blind = (
+            ""
+            if knows_general_language()
+            else (", but rare words were not looked for: pip install 'discreet[review]' (wordfreq)")
+        )
+        say.print(f"{found if suspects else 'No word looks suspicious'}{blind}.")
     if not suspects:
         return
     rows = [

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet._base.persons import is_missing_person, person_key, why_nobody
 from discreet._base.progress import Callback, tell
-from discreet._base.validate import first_few, quoted, shown
+from discreet._base.validate import first_few, nearest, quoted, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems
@@ -250,8 +250,10 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
     option = {name: field for name, field in reading.fields._asdict().items() if field is not None}
     absent = [f"`{name}={quoted(field)}`" for name, field in option.items() if field not in names]
     if absent:
+        strange = next(field for field in option.values() if field not in names)
+        near = nearest(strange, filter(is_field_name, names))
         raise CorpusError(
-            f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}."
+            f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}.{near}"
         )
     twice = sorted({field for field in option.values() if names.count(field) > 1})
     if twice:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.arrays import is_frame
-from discreet._base.validate import first_few, shown
+from discreet._base.validate import first_few, nearest, quoted, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
@@ -28,6 +28,7 @@ from discreet.corpus.formats.records import (
     Record,
     choose_fields,
     gather,
+    is_field_name,
     records_of_rows,
     show_fields,
 )
@@ -195,10 +196,15 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         listed = "; ".join(
             f"{name!r} (columns: {show_fields(header)})" for name, (_, header, _) in sheets.items()
         )
-        found = "No sheet has" if not fitting else "More than one sheet has"
+        columns = {column for _, header, _ in sheets.values() for column in filter(is_field_name, header)}
+        lacking = sorted(wanted - columns)
+        found = (
+            f"No sheet has a column {quoted(lacking[0])}." + nearest(lacking[0], columns) if lacking else ""
+        )
+        found = found or f"{'More than' if fitting else 'Not'} one sheet has the columns asked for."
         raise CorpusError(
-            f"{problems.name} has {len(names)} sheets: {listed}. {found} the columns asked for: name the sheet with "
-            "`sheet=` and the columns with `text=`."
+            f"{problems.name} has {len(names)} sheets: {listed}. {found} Name the sheet with `sheet=` and the columns "
+            "with `text=`."
         )
     sheet = fitting[0] if fitting else next(iter(sheets))
     at, header, rows = sheets[sheet]
