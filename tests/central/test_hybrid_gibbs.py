@@ -87,6 +87,54 @@ def test_noise_is_fresh_and_sits_on_the_true_counts():
         hybrid_gibbs.release_table(state, tokens, settings, stream, reservation)
 
 
+@pytest.fixture
+def released(monkeypatch):
+    """All (exact, noisy) tables, in order; where the second list is filled, its tables are answered again."""
+    tables, again = [], []
+    honest = table_mechanism("laplace", 1.0, 1e-6).__class__.release
+
+    def release(self, total, *arguments, **more):
+        noisy = honest(self, total, *arguments, **more)
+        tables.append((total.values, again.pop(0) if again else noisy))
+        return tables[-1][1]
+
+    monkeypatch.setattr("discreet.privacy.mechanism.LaplaceMechanism.release", release)
+    return tables, again
+
+
+def sweeps(tokens, state, stream):
+    ledger = Ledger(1e3, 1e-6, privacy_unit="word", neighboring="replace_one")
+    reservation = ledger.reserve(total_event(SETTINGS.mechanism, 6), "tables")
+    for _ in range(3):
+        state, _ = hybrid_gibbs.step(state, tokens, SETTINGS, stream, reservation)
+    return state
+
+
+def test_given_the_tables_a_word_moves_no_token_but_its_own(released):
+    """What the proof rests on. One token in each of many documents is another word, of another topic."""
+    tables, again = released
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 9, (60, 5)).astype(np.int32)
+    others = words.copy()
+    others[:, 0] = (words[:, 0] + 1) % 9
+    one, two = (Tokens(np.arange(0, 301, 5), part.ravel(), 9) for part in (words, others))
+    first = hybrid_gibbs.init(one, SETTINGS, SecureStream(3))
+    moved = first.topics.reshape(60, 5).copy()
+    moved[:, 0] = (moved[:, 0] + 1) % 5
+    ends = [sweeps(one, first, SecureStream(4)).topics.reshape(60, 5)]
+    again += [noisy for _, noisy in tables]
+    ends.append(sweeps(two, first._replace(topics=moved.ravel()), SecureStream(4)).topics.reshape(60, 5))
+    np.testing.assert_array_equal(ends[0][:, 1:], ends[1][:, 1:])
+    assert (ends[0][:, 0] != ends[1][:, 0]).any()
+
+
+def test_no_two_tables_have_the_same_noise(released):
+    tokens = tokens_of(np.full((40, 40), 2))
+    sweeps(tokens, hybrid_gibbs.init(tokens, SETTINGS, SecureStream(3)), SecureStream(4))
+    noise = {tuple((noisy - exact).ravel()[:50].tolist()) for exact, noisy in released[0]}
+    assert len(released[0]) == len(noise) == 5
+
+
 # ---- cost
 
 

@@ -331,6 +331,17 @@ def test_fields_of_a_cross_table_that_do_not_fit_cost_nothing(ward_notes, tmp_pa
     assert not Ledger.open(ledger, 1.0, 1e-6).entries
 
 
+def test_a_cross_table_of_what_can_be_read_once_is_refused(ward_notes, tmp_path, capsys):
+    """Of standard input the second field was read from nothing; here no file, either."""
+    ledger, arguments = tmp_path / "budget.json", [*command(ward_notes), *wards_by_quarter(ward_notes)]
+    arguments[2] = "/dev/null"
+    arguments += ["--read", "format=jsonl", "--ledger", str(ledger), "--out", str(tmp_path / "cells.json")]
+    assert run(arguments) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "a cross table is read in two passes, so it cannot come from standard input." in said
+    assert not ledger.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "expected", "foreign"),
     [

@@ -1,8 +1,10 @@
 """What a collector is asked about its topics costs a bounded amount, and nobody waits for somebody else's question."""
 
 import asyncio
+import contextlib
 import functools
 import json
+import sqlite3
 import threading
 import time
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from tests.local.collector_calls import CHANNEL, WORDS, call_app
 
+from discreet.lda.moments.moments import Moments
 from discreet.local.collector import topic_fits
 from discreet.local.collector.intake import HTTPException, later
 from discreet.local.collector.store import ReportStore
@@ -153,5 +156,31 @@ def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
     assert call("GET", "/topics")[0] == 200
 
 
-def _fail(error):
+def test_a_backup_by_a_hard_link_stops_nobody_who_asks(store, tmp_path):
+    (tmp_path / "backup.db").hardlink_to(tmp_path / "reports.db")
+    assert store.moments().n == 500
+    assert call_app(store, "GET", "/status")[0] == 200
+    assert call_app(store, "GET", "/topics")[0] == 200
+
+
+def test_a_store_that_cannot_be_believed_is_told_as_one_that_fails(store, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "reports.db")) as beside:
+        beside.execute("UPDATE reports SET bits = x'00' WHERE id = 3")
+        beside.commit()
+    assert call_app(store, "GET", "/status")[0] == 503
+    assert call_app(store, "GET", "/topics")[0] == 503
+
+
+def test_a_fit_that_is_given_up_ends_the_count_of_reports(store, monkeypatch):
+    counted = []
+    monkeypatch.setattr(Moments, "add_batch", lambda *given, **options: counted.append(given))
+    asked = topic_fits.TopicFits(store)
+    asked.stop()
+    assert asked._fit()[0]["topics"] == []
+    assert not counted
+    monkeypatch.undo()
+    assert store.moments().n == 500
+
+
+def _fail(error, *_):
     raise error

@@ -273,13 +273,53 @@ def test_a_program_that_reads_holds_nobody_up_and_the_bits_go_when_it_ends(tmp_p
             assert time.monotonic() < end
             time.sleep(0.05)
         assert store.trouble is None
-    assert caplog.text.count("another program reads the store") == 1
+    assert caplog.text.count("a fit or another program reads the store") == 1
     with ReportStore(tmp_path / "copy" / "reports.db", words, CHANNEL) as store:
         end = time.monotonic() + 20
         while holds(tmp_path / "copy", withdrawn[1]):
             assert time.monotonic() < end
             time.sleep(0.05)
         assert store.n_reports == 34
+
+
+def until(reached):
+    end = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("step", ["scrub", "commit"])
+@pytest.mark.parametrize("leaves", ["withdrawn", "old"])
+def test_what_a_failure_after_the_commit_left_in_the_log_goes(tmp_path, monkeypatch, step, leaves):
+    """The log was thought clean, as it had been before, and kept number and bits."""
+    words, day = tuple(f"word{i}" for i in range(400)), [25_000]
+    given = [
+        (report.number, np.packbits(report.bits, bitorder="little").tobytes())
+        for report in make_reports(3, words=words)
+    ]
+    monkeypatch.setattr(ReportStore, "_today", lambda self: day[0])
+    with ReportStore(tmp_path / "reports.db", words, CHANNEL, keep_days=1) as store:
+        store.add(given).result(10)
+        look(store)
+        until(lambda: store._scrubbed)
+        plain, failed = getattr(store._tables, step), []
+
+        def breaks_once():
+            answer = plain() if step == "commit" else None
+            if not failed and (step == "scrub" or not store._tables.count()):
+                failed.append(True)
+                raise sqlite3.OperationalError("disk I/O error")
+            return plain() if step == "scrub" else answer
+
+        setattr(store._tables, step, breaks_once)
+        if leaves == "withdrawn":
+            with pytest.raises(StoreFailedError):
+                store.withdraw(given).result(10)
+        else:
+            day[0] += 9
+            look(store)
+        until(lambda: bool(failed) and not any(holds(tmp_path, bits) for _, bits in given))
 
 
 @pytest.fixture

@@ -82,12 +82,12 @@ def labels_of(
     return documents.labels, read_corpus(corpus, known, **given).labels
 
 
-def check_field(corpus: Path, known: str, by: str) -> None:
-    """Refuse counts, which have no fields that could name a group; shards carry one label a document."""
+def check_field(corpus: Path, known: str, fields: tuple[str, ...]) -> None:
+    """Refuse fields that cannot be read: counts have none, shards one label a document, and a pipe is read once."""
     from discreet.corpus.formats.table import TEXT_FORMATS
 
     if known == "shards":
-        if by != "label":
+        if fields != ("label",):
             raise CorpusError(
                 f"{corpus}: shards carry one label per document, called label: pass --by label. Which field it is, you "
                 "choose with --label when shards are written."
@@ -95,6 +95,8 @@ def check_field(corpus: Path, known: str, by: str) -> None:
         return
     if known not in TEXT_FORMATS:
         raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
+    if len(fields) == 2 and corpus.exists() and not (corpus.is_file() or corpus.is_dir()):
+        raise CorpusError("a cross table is read in two passes, so it cannot come from standard input.")
 
 
 _MOST_SHOWN = 12

@@ -56,7 +56,7 @@ def prevalence(
     known = how.format_of(corpus)
     fields = ("",) if by is None else where.fields_of(by)
     if by is not None:
-        check_field(corpus, known, by)
+        check_field(corpus, known, fields)
     elif known == "shards":
         raise ParameterError("shards have labels: give --by label, and the public groups.")
     release = brought.read_topics(model) if model.is_file() else discreet.Release.load(model)

@@ -235,18 +235,21 @@ class ReportStore:
             return moments
 
     @contextlib.contextmanager
-    def snapshot(self) -> Generator[tuple[Moments, Blocks]]:
-        """Give the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks."""
+    def snapshot(self, go_on: Callable[[], None] = lambda: None) -> Generator[tuple[Moments, Blocks]]:
+        """Give the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
+
+        ``go_on`` is called before each block that is added to the moments, and may end that by an exception.
+        """
         try:
             with contextlib.ExitStack() as opened:
                 with self._summing:
                     seen = opened.enter_context(contextlib.closing(self._tables.snapshot()))
-                    moments = self._fold(seen).copy()
+                    moments = self._fold(seen, go_on).copy()
                 yield moments, lambda: map(self._packed, seen.reports())
-        except sqlite3.Error as error:
-            raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
+        except (sqlite3.Error, DiscreetError) as error:
+            raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from error
 
-    def _fold(self, seen: Snapshot) -> Moments:
+    def _fold(self, seen: Snapshot, go_on: Callable[[], None]) -> Moments:
         """Return the moments of what is seen."""
         assert isinstance(self.channel, BitChannel)  # answers about whole documents have no moments
         generation = seen.generation()
@@ -254,6 +257,7 @@ class ReportStore:
             self._moments = Moments(len(self.words), channel=self.channel)
             self._last, self._generation = 0, generation
         for rows in seen.reports(self._last):
+            go_on()
             self._moments.add_batch(self._packed(rows), packed=True, n_jobs=1)
             self._last = rows[-1][0]
         return self._moments
@@ -324,8 +328,8 @@ class ReportStore:
         except Exception as error:  # also of memory: without this thread nothing is written any more
             _log.warning("reports could not be written: %s", type(error).__name__)
             results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
-            # A commit may have succeeded whose answer never came.
-            self._recount, self._failed = True, time.monotonic()
+            # A commit may have succeeded whose answer never came, and what it took away be in the log.
+            self._recount, self._scrubbed, self._failed = True, False, time.monotonic()
         more = sum(result.counted for result in results if isinstance(result, Receipt))
         less = sum(result.withdrawn for result in results if isinstance(result, Withdrawal))
         with self._counting:
@@ -343,6 +347,7 @@ class ReportStore:
             self._expire_old()
             self._trouble = None
         except Exception as error:  # nothing is lost: it is tried again
+            self._scrubbed = False  # a commit that took reports away may have succeeded
             if self._trouble is None:
                 _log.warning("the store is in trouble: %s", type(error).__name__)
             self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
@@ -355,7 +360,7 @@ class ReportStore:
         self._held_up = 0 if self._scrubbed else self._held_up + 1
         if self._held_up == _LONG_HELD_UP:
             _log.warning(
-                "another program reads the store: until it ends, the log still holds what was taken away"
+                "a fit or another program reads the store: until it ends, the log still holds what was taken away"
             )
 
     def _expire_old(self) -> None:

@@ -114,7 +114,7 @@ class Receipt(NamedTuple):
     repeated: int
 
 
-def _place(where: str | Path) -> Path:
+def place_of(where: str | Path) -> Path:
     """Return the file itself, beside which SQLite keeps its log; refuse one whose log could be beside another name."""
     if "://" in str(where):  # not shown: it may hold a password
         raise CorpusError("a store of reports is a SQLite file, not the URL of a database; give its path.")
@@ -152,6 +152,7 @@ class Snapshot:
     Parameters
     ----------
     where : path
+        As :func:`place_of` gives it; a name that the file got since, such as a backup's, is nobody's harm.
     settings : StoreSettings
 
     Raises
@@ -162,9 +163,9 @@ class Snapshot:
         Where it cannot be read; so do the methods.
     """
 
-    def __init__(self, where: str | Path, settings: StoreSettings) -> None:
+    def __init__(self, where: Path, settings: StoreSettings) -> None:
         self._reading = sqlite3.connect(
-            f"{_place(where).as_uri()}?mode=ro",
+            f"{where.as_uri()}?mode=ro",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -210,7 +211,7 @@ class Tables:
     """
 
     def __init__(self, where: str | Path, settings: StoreSettings) -> None:
-        self._path, self._settings, self.width = _place(where), settings, settings.width
+        self._path, self._settings, self.width = place_of(where), settings, settings.width
         self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
         self._identity: list[tuple[int, int]] = []
         self._writing: Any = None

@@ -143,7 +143,7 @@ class TopicFits:
 
     def _usual(self, go_on: Callable[[], None]) -> tuple[int, Kept]:
         """Return how many reports there are, and moments of those that are not unlike all others."""
-        with self._store.snapshot() as (moments, blocks):
+        with self._store.snapshot(go_on) as (moments, blocks):
 
             def watched() -> Iterator[Packed]:
                 for block in blocks():

@@ -25,7 +25,7 @@ import numpy as np
 from discreet._base.files import lock_beside, write_whole
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.local.collector.tables import Snapshot, settings_of
+from discreet.local.collector.tables import Snapshot, place_of, settings_of
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.questions import (
     CodebookReport,
@@ -239,7 +239,7 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
         raise CorpusError(f"there is no store of reports at {where}.")
     blank, found = asked.blank(), list[CodebookReport]()
     try:
-        with closing(Snapshot(where, settings_of(asked.question.vocabulary, asked))) as store:
+        with closing(Snapshot(place_of(where), settings_of(asked.question.vocabulary, asked))) as store:
             for rows in store.reports():
                 found += [
                     replace(blank, number=number, answer=int.from_bytes(answer, "little"))
