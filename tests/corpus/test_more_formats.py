@@ -214,7 +214,7 @@ def test_rows_without_a_person_are_left_out_where_empty_ones_are(tmp_path):
 
 def test_skipping_where_it_has_no_meaning(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "bed"}\n')
-    with pytest.raises(ParameterError, match="use fields"):
+    with pytest.raises(ParameterError, match="name their columns instead"):
         read_corpus(tmp_path / "a.jsonl", persons=[1], skip_empty=True)
     (tmp_path / "a.uci").write_text("1\n1\n1\n1 1 1\n")
     with pytest.raises(ParameterError, match='skip_empty= cannot be used with format "uci"'):

@@ -20,7 +20,6 @@ from tests.central.test_sharded import corpus, fit, in_memory
 from tests.engines.counting_tasks import Numbers, slow_value, start, step
 
 from discreet import EngineError, Ledger, PrivateLDA
-from discreet.cli.files import engine_for
 from discreet.corpus import write_shards
 from discreet.engines import DaskEngine, StateStore
 
@@ -90,16 +89,30 @@ def commands(folder, tls=None, n_workers=1):
             process.wait()
 
 
+@contextmanager
+def engine_at(address, tls=None):
+    """The engine of a client of that scheduler, with the certificates of a folder, as on the page of clusters."""
+    distributed = pytest.importorskip("distributed")
+    security = tls and distributed.Security(
+        tls_ca_file=str(tls / "ca.pem"),
+        tls_client_cert=str(tls / "cert.pem"),
+        tls_client_key=str(tls / "key.pem"),
+        require_encryption=True,
+    )
+    with distributed.Client(address, security=security, timeout="20s") as client:
+        yield DaskEngine(client)
+
+
 def test_a_fit_over_tls_and_nobody_without_a_certificate(tmp_path):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
     tls = certificates(tmp_path / "tls")
     with commands(tmp_path, tls) as (address, _):
-        with engine_for(address, tls, sharded=True) as engine:
+        with engine_at(address, tls) as engine:
             assert engine.client.scheduler.address.startswith("tls://")
             assert fit(shards, engine=engine) == in_memory()
         with (
-            pytest.raises(EngineError, match="does not answer"),
-            engine_for(address, certificates(tmp_path / "others"), sharded=True),
+            pytest.raises(OSError, match="TLS certificate does not match"),
+            engine_at(address, certificates(tmp_path / "others")),
         ):
             pass
 
@@ -114,7 +127,7 @@ def test_a_scheduler_that_dies_ends_the_fit_and_the_cost_stays_booked(tmp_path):
                 os.kill(scheduler.pid, signal.SIGKILL)
                 scheduler.wait()
 
-        with engine_for(address, None, sharded=True) as engine:
+        with engine_at(address) as engine:
             assert isinstance(engine, DaskEngine)
             engine.patience = 5.0
             model = PrivateLDA(
