@@ -100,10 +100,19 @@ def room(markdown: str) -> str:
 #: Words that people type, and the page that they look for: the search knows nothing of what a word means.
 SOUGHT = {
     "choosing.md": ["--person", "persons", "epsilon", "delta"],
-    "concepts/data-protection.md": ["GDPR", "RGPD", "DPIA"],
+    "concepts/data-protection.md": ["GDPR", "RGPD", "DPIA", "personvern"],
     "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1"],
     "how-to/few-texts.md": ["few texts"],
-    "how-to/languages.md": ["stop words", "German", "Deutsch", "Spanish", "español", "French"],
+    "how-to/languages.md": [
+        "stop words",
+        "German",
+        "Deutsch",
+        "Spanish",
+        "español",
+        "French",
+        "Norwegian",
+        "norsk",
+    ],
     "pitfalls.md": ["Ctrl-C"],
     "what-leaves.md": ["names", "review"],
 }

@@ -123,10 +123,20 @@ def test_the_page_says_why_a_share_is_not_in_the_middle_of_its_interval():
     assert moved.min() > 0
     np.testing.assert_allclose(moved, moved[0, 0])
     assert (found.high - found.share < found.share - found.low).all()
-    for page in (made.to_html(), release([[0.4, 0.6], [0.6, 0.4]]).to_html()):
-        assert (
-            page.count("The interval stays about the noisy share, so the share is seldom in its middle.") == 1
-        )
+    assert made.to_html().count("stays about the noisy share, so the share is seldom in its middle.") == 1
+
+
+def test_intervals_of_the_table_are_those_of_the_test_behind_its_colours():
+    made = release([[0.60, 0.40], [0.5, 0.5], [0.47, 0.53], [0.5, 0.5]])
+    page, found, share = made.to_html(), made.against_rest(), made.shares().share
+    cells = re.findall(r'<td class="(\w+?)\d?">[\d.]+\D*?<small>([\d.]+)\u2013([\d.]+)</small>', page)
+    assert len(cells) == 8
+    for (state, low, high), topic_group in zip(cells, np.ndindex(2, 4), strict=True):
+        topic, group = topic_group
+        rest = 100 * (share - found.difference)[group, topic]
+        assert (state == "noise") == (float(low) - 0.06 <= rest <= float(high) + 0.06)
+    assert "Where it differs clearly" in page
+    assert "Where it differs clearly" not in release([[0.5, 0.5]] * 3).to_html()
 
 
 def test_only_a_page_of_groups_speaks_of_their_list():
@@ -179,14 +189,17 @@ def test_the_page_shows_the_shares_that_its_table_holds_and_names_their_kind():
     page = made.to_html()
     assert "projected" in page
     for row in rows:
-        share, low, high = (100 * float(row[name]) for name in ("share", "low", "high"))
+        share, off, low, high = (
+            100 * float(row[name]) for name in ("share", "difference", "difference_low", "difference_high")
+        )
+        low, high = max(share - off + low, 0.0), min(share - off + high, 100.0)
+        row["shown"] = [f"{share:.1f}", f"{low:.1f}", f"{high:.1f}"]
         assert f"{row['group']}: {share:.1f} % ({low:.1f} to {high:.1f})" in page  # the chart
     cells = re.findall(
         r'<td class="(?:more|less|noise)\d?">([\d.]+)\D*?<small>([\d.]+)\u2013([\d.]+)</small>', page
     )
     by_topic = sorted(rows, key=lambda row: row["topic"])
-    numbers = [[f"{100 * float(row[name]):.1f}" for name in ("share", "low", "high")] for row in by_topic]
-    assert [list(cell) for cell in cells] == numbers
+    assert [list(cell) for cell in cells] == [row["shown"] for row in by_topic]
 
 
 def test_what_was_made_with_a_seed_says_so_in_the_table():

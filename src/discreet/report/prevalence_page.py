@@ -186,11 +186,7 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
         trend, sure = release.trend(some), release.trend(some, level=level).moves
         moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
         names = names if crossed else some
-    rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
-    if differences is not None:
-        n_rows = len(differences.difference)  # "other" stands behind the periods
-        rest[:n_rows] = found.share[:n_rows] - differences.difference
-        low[:n_rows], high[:n_rows] = rest[:n_rows] + differences.low, rest[:n_rows] + differences.high
+    rest, low, high = _intervals(release, differences)
     # One scale for all charts of a page.
     whole = release.trend(release.groups) if crossed and over_time else trend
     top = axis_top(found.share, high if whole is None else whole.high)
@@ -201,7 +197,10 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
             svg = line_chart(*parts, names, top, flat=not moves[topic])
         else:
             parts = (found.share[at, topic], low[at, topic], high[at, topic], rest[at, topic])
-            numbers = ([100 * float(part[group, topic]) for part in found[:3]] for group in at)
+            shown_ends = np.clip((low, high), 0, 1)
+            numbers = (
+                [100 * float(part[group, topic]) for part in (found.share, *shown_ends)] for group in at
+            )
             told = [
                 (shown(name), f"{shown(group)}: {mid:.1f} % ({from_:.1f} to {to:.1f})")
                 for name, group, (mid, from_, to) in zip(names, groups, numbers, strict=True)
@@ -220,6 +219,17 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
             }
         )
     return charts
+
+
+def _intervals(release: PrevalenceRelease, differences: Differences | None) -> tuple[Any, Any, Any]:
+    """Return the share of all others, and each share's interval by the test of the differences from it."""
+    found = release.shares()
+    rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
+    if differences is not None:
+        n_rows = len(differences.difference)  # "other" stands behind the periods
+        rest[:n_rows] = found.share[:n_rows] - differences.difference
+        low[:n_rows], high[:n_rows] = rest[:n_rows] + differences.low, rest[:n_rows] + differences.high
+    return rest, low, high
 
 
 def _states(release: PrevalenceRelease, found: Differences | None) -> list[list[str]]:
@@ -272,14 +282,15 @@ def _cut(first: int, last: int) -> list[tuple[int, int]]:
 
 def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
     """Return the rows of the heat map: a shade for each share that surely differs, else grey."""
-    release, order, base, states, _ = drawn
+    release, order, base, states, differences = drawn
     found = release.shares()
+    _, lows, highs = _intervals(release, differences)
     top = max(float(found.high.max()), _LEAST_SHARE)
     rows: list[dict[str, Any]] = []
     for topic in order:
         cells: list[dict[str, str]] = []
         for group in range(len(release.groups)):
-            share, low, high = (float(part[group, topic]) for part in (found.share, found.low, found.high))
+            share, low, high = (float(part[group, topic]) for part in (found.share, lows, highs))
             state = states[group][topic]
             ratio = max(share, _LEAST_SHARE) / max(base[topic], _LEAST_SHARE)
             strength = min(4, 1 + int(2 * abs(np.log2(ratio))))
@@ -287,7 +298,7 @@ def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
                 {
                     "shade": "noise" if state == "noise" else f"{state}{strength}",
                     "text": _percent(share),
-                    "range": f"{100 * low:.1f}\u2013{100 * high:.1f}",
+                    "range": f"{100 * max(low, 0):.1f}\u2013{100 * min(high, 1):.1f}",
                 }
             )
         bar = [f"{100 * float(part[0, topic]) / top:.1f}" for part in (found.share, found.low, found.high)]
