@@ -9,7 +9,7 @@ from tests.naive import corpus as naive
 
 from discreet.corpus import Corpus, Tokenizer, counting, read_corpus
 from discreet.corpus.formats import counts as count_lines
-from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, find_format
+from discreet.corpus.formats.table import find_format
 from discreet.corpus.vocabulary import WordOrigin
 from discreet.errors import CorpusError
 
@@ -194,7 +194,6 @@ def test_formats_found_by_name(tmp_path):
     }.items():
         assert find_format(tmp_path / name) == known
     assert find_format(tmp_path) == "txt"
-    assert not set(TEXT_FORMATS) & set(COUNT_FORMATS)
 
 
 def test_progress_is_told_and_cannot_hurt(tmp_path):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import discreet
 from discreet._base.validate import first_few
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.local import BitChannel, Report
 
-Made = TypeVar("Made")
 #: Of documents that have spent their budgets, and of words that cannot be found, to be named; and how long a name may
 #: be.
 _NAMED, _LONGEST_NAME = 10, 60
@@ -157,10 +156,10 @@ def read_documents(
 
 
 def give(
-    make: "Callable[[Any, str | None], tuple[Made | None, float]]",
+    make: "Callable[[Any, str | None], tuple[Any | None, float]]",
     corpus: "discreet.Corpus",
     names: Sequence[str | None],
-) -> "tuple[list[Made], list[float], list[str | None], str]":
+) -> "tuple[list[Any], list[float], list[str | None], str]":
     """Return what the documents give, what each has lost, those whose budgets were spent, and the last refusal."""
     given, losses, spent, refusal = list[Any](), list[float](), list[str | None](), ""
     counts = corpus.counts

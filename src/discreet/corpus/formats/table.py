@@ -132,8 +132,6 @@ FORMATS = {row.name: row for row in _ROWS}
 
 #: Formats that hold raw text, with the endings they are known by.
 TEXT_FORMATS = {row.name: row.read_as for row in _ROWS if row.holds == "text"}
-#: Formats that hold counts of words.
-COUNT_FORMATS = {row.name: row.read_as for row in _ROWS if row.holds == "counts"}
 #: Formats that can be written, with the endings they are known by.
 WRITABLE_FORMATS = {row.name: row.written_as for row in _ROWS if row.written_as is not None}
 

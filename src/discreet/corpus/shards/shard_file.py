@@ -117,17 +117,15 @@ class Shard(NamedTuple):
     n_words : int
     owned : bool
         Whether several documents may be one person's.
-    first_document, first_unit, first_token : int
-        What stands in the shards before this one.
+    first_unit : int
+        Units in the shards before this one.
     """
 
     folder: str
     entry: ShardEntry
     n_words: int
     owned: bool
-    first_document: int = 0
     first_unit: int = 0
-    first_token: int = 0
 
     @property
     def name(self) -> str:

@@ -78,12 +78,10 @@ class ShardedCorpus(Documents):
         owned = self.unit == "person"
         folder, n_words = str(self.folder), self.n_words
         found: list[Shard] = []
-        documents = units = tokens = 0
+        first_unit = 0
         for entry in self.manifest.entries:
-            found.append(Shard(folder, entry, n_words, owned, documents, units, tokens))
-            documents += entry.n_documents
-            units += entry.n_units if owned else entry.n_documents
-            tokens += entry.n_tokens
+            found.append(Shard(folder, entry, n_words, owned, first_unit))
+            first_unit += entry.n_units if owned else entry.n_documents
         return tuple(found)
 
     @property
