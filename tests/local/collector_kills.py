@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.store import ReportStore
-from discreet.local.collector.tables import Snapshot, settings_of
+from discreet.local.collector.tables import Snapshot, place_of, settings_of
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -198,7 +198,7 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
 
 def kept_in(store):
     """Read the reports of a store as it lies there, beside any collector; withdrawn ones are without bits."""
-    with contextlib.closing(Snapshot(store, settings_of(WORDS, CHANNEL))) as seen:
+    with contextlib.closing(Snapshot(place_of(store), settings_of(WORDS, CHANNEL))) as seen:
         return [(number, bits) for rows in seen.reports() for _, number, bits in rows]
 
 
