@@ -19,7 +19,7 @@ def test_every_picture_of_the_page_is_there_and_made_by_its_lines(maker):
     links = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
     screens = [f"{name}{suffix}.png" for name in maker["SCREENS"] for suffix in maker["SCHEMES"].values()]
     shown = [link.partition("#")[0] for link in links]
-    assert len(shown) == 4 + len(screens)
+    assert len(shown) == 5 + len(screens)
     for name in shown:
         picture = maker["HOME"] / name
         assert 5_000 < picture.stat().st_size < 300_000

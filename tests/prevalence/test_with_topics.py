@@ -63,7 +63,7 @@ def fit_counts(release):
     ("change", "message"),
     [
         ({"by": None}, "by must give the group"),
-        ({"prevalence": None}, "by, names groups|by names groups"),
+        ({"prevalence": None}, "which the topics do not use.*add prevalence="),
         ({"prevalence": "wards"}, "must be a TopicPrevalence"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], privacy_unit="person")}, "protects each person"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], epsilon=2.0)}, "leaves none for the topics"),
