@@ -185,15 +185,6 @@ def local_vectors(bench):
     return [dict(zip(names, script.fitted(data, moments, channel, found), strict=True))]
 
 
-@makes("local/vectors_curator.csv", corpus="kos", epsilon="1", vectors="right")
-def local_vectors_curator(bench):
-    script = bench.script("vectors")
-    data = script.corpus("kos", 0, n_test=script.CORPORA["kos"])
-    found = script.match_vectors(script.DATA / "word-vectors" / "glove100.npz", data.words).vectors
-    names = ("agreement", "used", "learnable", "perplexity", "npmi")
-    return [dict(zip(names, script.fitted_sums(data, 1, found), strict=True))]
-
-
 @makes("local/whole_documents.csv", corpus="kos", line="secure aggregation", clients="10000", epsilon="1")
 def local_whole_documents(bench):
     script = bench.script("whole_documents")
@@ -430,6 +421,13 @@ def grid_of_epsilons(bench):
     script = bench.script("plenty")
     bench.without_rows()
     script.measure(bench.copy, ["pheme"], None, 1)
+
+
+@makes("floor/grid_vectors.csv", corpus="pheme", epsilon="0.3", seed="0")
+def grid_with_vectors(bench):
+    script = bench.script("plenty")
+    bench.without_rows()
+    script.measure(bench.copy, ["pheme"], None, 1, with_vectors=True)
 
 
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")

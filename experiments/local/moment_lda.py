@@ -32,7 +32,6 @@ import numpy as np
 
 from discreet._base.progress import Callback, telling
 from discreet._base.validate import (
-    ANYTHING,
     CALLBACK,
     DOC_TOPIC_PRIOR,
     ENGINE,
@@ -51,7 +50,6 @@ from discreet.central.sums.units import (
     unigram_sum,
     units_of,
 )
-from discreet.corpus.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.estimates import SHARES, NoisyMoments, moments_of_sums
@@ -124,11 +122,6 @@ class PrivateMomentLDA(PrivateTopicModel):
         Whose presence is hidden. "person" needs ``persons``.
     doc_topic_prior : float, default 0.1
         For ``transform``.
-    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
-        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`): topics are expected to be made of
-        words that mean something together. They are used where they know, far above chance, which words go together in
-        what was released; elsewhere topics are those without them. They cost no budget, and must not have been trained
-        on the private texts.
     allow_unlearnable : bool, default False
         Fit even where only the words' frequencies stand above the noise.
     allow_large_delta : bool, default False
@@ -182,7 +175,6 @@ class PrivateMomentLDA(PrivateTopicModel):
     _constraints = rules(
         n_topics=whole(),
         doc_topic_prior=DOC_TOPIC_PRIOR,
-        word_vectors=ANYTHING,
         allow_unlearnable=FLAG,
         allow_large_delta=FLAG,
         random_state=SEED,
@@ -199,7 +191,6 @@ class PrivateMomentLDA(PrivateTopicModel):
         delta: float = 1e-6,
         privacy_unit: str = "document",
         doc_topic_prior: float = 0.1,
-        word_vectors: Any = None,
         allow_unlearnable: bool = False,
         allow_large_delta: bool = False,
         random_state: int | None = None,
@@ -213,7 +204,6 @@ class PrivateMomentLDA(PrivateTopicModel):
         self.delta = delta
         self.privacy_unit = privacy_unit
         self.doc_topic_prior = doc_topic_prior
-        self.word_vectors = word_vectors
         self.allow_unlearnable = allow_unlearnable
         self.allow_large_delta = allow_large_delta
         self.random_state = random_state
@@ -231,10 +221,6 @@ class PrivateMomentLDA(PrivateTopicModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "moments for topics", [f"{self.n_topics} topics"]
 
-    def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
-        given = self.word_vectors
-        return None if given is None else read_vectors(given, words, booked=booked)
-
     def _train(self, data: Data, booking: Booking) -> Fitted:
         needed = 16 * len(data.words) ** 2
         if needed > _LARGEST_TABLE:
@@ -248,7 +234,6 @@ class PrivateMomentLDA(PrivateTopicModel):
         with telling(self.callback, "releasing moments"), units_in as units:
             moments = release_moments(_of_presence(units), gate)
         self._check_delta(moments.n_documents, booking)
-        vectors: WordVectors | None = data.public
         topics = learn_topics(
             moments,
             self.n_topics,
@@ -256,15 +241,13 @@ class PrivateMomentLDA(PrivateTopicModel):
             what="the released moments",
             advice="The cost stays booked; take more documents, fewer words or a larger epsilon;",
             allow_unlearnable=self.allow_unlearnable,
-            vectors=None if vectors is None else vectors.vectors,
             callback=self.callback,
         )
-        said = {} if vectors is None else topics.said_of_vectors(vectors.name, vectors.settings())
         return Fitted(
             topic_word=topics.topic_word,
             topic_weight=topics.topic_weight,
             word_weight=topics.unigram / topics.unigram.sum(),
             n_units_noisy=moments.n_documents,
-            settings={"learnable": topics.learnable} | said,
+            settings={"learnable": topics.learnable},
             attributes={"learnable_": topics.learnable},
         )

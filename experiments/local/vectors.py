@@ -1,19 +1,16 @@
 """What public word vectors add to 20 topics of randomised reports, and whether wrong ones are noticed.
 
-    python experiments/local/vectors.py            # vectors.csv, minutes on one core
-    python experiments/local/vectors.py --curator  # vectors_curator.csv: PrivateMomentLDA, epsilon of a document
+    python experiments/local/vectors.py  # vectors.csv, minutes on one core
 
 One split, seeded; epsilon is that of one word added or removed. "agreement" is by how many standard deviations the
 vectors know better than chance which words go together in the reports; below 3.5 they are not used.
 """
 
 import csv
-import sys
 import warnings
 
 import numpy as np
 from lines import DATA, HERE, N_WORDS, corpus, measures, randomised, symmetric
-from moment_lda import PrivateMomentLDA
 
 from discreet.corpus import match_vectors
 from discreet.local import LocalLDA, Moments
@@ -45,36 +42,6 @@ def fitted(data, moments, channel, vectors):
     return settings.get("word_vectors_agreement", ""), used, model.learnable_, perplexity
 
 
-def fitted_sums(data, epsilon, vectors):
-    """The same for one private release of a curator, delta = 1e-6."""
-    model = PrivateMomentLDA(
-        20, epsilon=epsilon, random_state=0, allow_unlearnable=True, word_vectors=vectors
-    )
-    model.fit(data.train, vocabulary=data.words, words_are_public=True)
-    settings = model.release_.configuration
-    used = vectors is not None and "word_vectors_not_used" not in settings
-    perplexity, _, npmi = measures(model.components_, model.release_.topic_weight, data)
-    return settings.get("word_vectors_agreement", ""), used, model.learnable_, perplexity, npmi
-
-
-def curator():
-    """Write vectors_curator.csv, row by row."""
-    with (HERE / "vectors_curator.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            ("corpus", "epsilon", "vectors", "agreement", "used", "learnable", "perplexity", "npmi")
-        )
-        for name, n_test in {**CORPORA, "imdb": 2000}.items():
-            data = corpus(name, 0, n_test=n_test)
-            kinds = kinds_of(match_vectors(DATA / "word-vectors" / "glove100.npz", data.words).vectors)
-            for epsilon in (0.5, 1, 2, 4):
-                for kind in kinds if name != "imdb" else ("none", "right"):
-                    row = [name, epsilon, kind, *fitted_sums(data, epsilon, kinds[kind])]
-                    writer.writerow(row)
-                    file.flush()
-                    print(*row, flush=True)
-
-
 def main():
     """Write vectors.csv, row by row."""
     with (HERE / "vectors.csv").open("w", newline="") as file:
@@ -95,4 +62,4 @@ def main():
 
 
 if __name__ == "__main__":
-    curator() if "--curator" in sys.argv else main()
+    main()

@@ -35,7 +35,8 @@ def test_what_is_advised_would_do():
     assert weak.verdict == "mostly noise"
     advice = weak.in_words().partition("To be usable (x below 8) it would take ")[2]
     told = re.match(
-        r"at most (.*) topics or at most (.*) words or an epsilon of (.*) for .* or about (.*) units", advice
+        r"at most (.*) topics or at most (.*) words or an epsilon of (.*) for .* or about (.*) documents",
+        advice,
     )
     n_topics, n_words, epsilon, n_units = (float(number.replace(",", "")) for number in told.groups())
     assert learnability(2000, int(n_topics), 2000, MU * 4).difficulty <= 8
@@ -47,7 +48,7 @@ def test_what_is_advised_would_do():
     assert learnability(2000, 20, n_units, MU * 4).difficulty <= 8
     assert learnability(2000, 20, n_units / 1.2, MU * 4).difficulty > 8
     assert (
-        "at most 28 topics or at most 189 words or about 2,200 units."
+        "at most 28 topics or at most 189 words or about 2,200 documents or persons."
         in learnability(200, 30, 2000, MU * 1.5).in_words()
     )
     assert "would take" not in words(400, 8, 20000, MU)
@@ -125,9 +126,11 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
     assert float(percent) <= float(without)
     for x, guessed in ((0.019, True), (0.021, False), (194, False), (196, True)):
         said = learnability(2000, 20, 40000 / (x * MU), MU).in_words()
-        assert ("That is a guess: measured were 5 to 20 topics" in said) == guessed, x
-        assert ("x from 0.02 to 195." in said) == guessed
-        assert ("(outside of what was measured)" in said) == (x == 0.019)
+        assert (", which is a guess: measured were 5 to 20 topics" in said) == guessed, x
+        assert ("x from 0.02 to 195. Learnability" in said) == guessed
+        assert said.startswith("The topics, if the texts have any, would describe the texts about") == (
+            x == 0.019
+        )
         assert ("(good)" in said) == (x == 0.021)
 
 
@@ -195,30 +198,29 @@ def test_nine_in_ten_forecasts_of_other_texts_lie_within_the_range_that_is_told(
 def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
     told = learnability(123, 6, 12000, MU)
     low, high = (100 * bound for bound in told.expected_range)
-    assert f" % ({low:.2g} to {high:.2g} %) above that of a model" in told.in_words()
+    assert f" % ({low:.2g} to {high:.2g} %) worse than topics made without privacy" in told.in_words()
     assert "Few topics that share hardly a word lose less." in told.in_words()
     assert "share hardly" not in words(2000, 20, 9000, MU)
     assert "guess" not in words(2000, 20, 9000, MU) + told.in_words()
     for sizes in ((2000, 50), (2000, 4), (80, 6), (9000, 20)):
         said = words(*sizes, 10**6, MU)
         assert (
-            "That is a guess: measured were 5 to 20 topics of 100 to 5,000 words, and x from 0.02 to 195."
+            ", which is a guess: measured were 5 to 20 topics of 100 to 5,000 words, x from 0.02 to 195. Learn"
             in said
         )
-        assert "(good)" not in said
-        assert "(usable)" not in said
+        assert re.match(
+            "The topics, if the texts have any, would describe .*Learnability: x [^(]*, by perplexity", said
+        )
     free = learnability(80, 3, 100, math.inf)
     assert free.expected_range == (0, 0)
     assert "guess" not in free.in_words()
 
 
 def test_short_sharp_messages_are_told_too_much_within_bounds_and_it_is_said():
-    """Six topics of 123 words were told 15 % without a range, where 2 were found. One start from vectors failed."""
+    """Six topics of 123 words were told 15 % without a range, where 2 were found."""
     found = [row for row in rows() if row["group"] == "made up"]
-    found.sort(key=lambda row: float(row["error"]))
     assert len(found) == 16
-    assert -0.1 < float(found[0]["error"]) < 0
-    for row in found[1:]:
+    for row in found:
         assert float(row["gap"]) < 0.07
         assert 0 < float(row["error"]) <= 0.15
         if row["n_words"] == "120":
@@ -278,7 +280,7 @@ def test_few_words_are_not_good_however_little_noise_there_is():
         assert f"{words} word" in told.in_words()
     enough = learnability(40, 20, 1e6, 1.0)
     assert enough.verdict == "good"
-    assert "expected perplexity on these 40 words:" in enough.in_words()
+    assert "by perplexity on these 40 words" in enough.in_words()
 
 
 @pytest.mark.parametrize(

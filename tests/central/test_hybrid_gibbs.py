@@ -226,6 +226,6 @@ def test_refusals_come_before_anything_is_booked():
     assert not ledger.entries
     with pytest.raises(BudgetExceeded):
         HybridGibbsLDA(2, epsilon=20.0, n_sweeps=2, ledger=ledger).fit(X)
-    with pytest.raises(CorpusError, match="row 1"):
+    with pytest.raises(CorpusError, match="row 2"):
         HybridGibbsLDA(2, epsilon=1.0, n_sweeps=2, ledger=ledger).fit([[1, 1], [-3, 0]])
     assert len(ledger.entries) == 1  # it was read by then

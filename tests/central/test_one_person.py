@@ -122,7 +122,7 @@ def test_vectorizer_and_estimator_refuse_the_same_persons():
                 np.ones((300, 3), int),
             ),
         ):
-            with pytest.raises(CorpusError, match="row 5 has"):
+            with pytest.raises(CorpusError, match=r"row 6 .counted from 1. has"):
                 model.fit(X, persons=persons)
-        with pytest.raises(CorpusError, match="row 5 has"):
+        with pytest.raises(CorpusError, match=r"row 6 .counted from 1. has"):
             Corpus.from_texts(texts, persons=persons)

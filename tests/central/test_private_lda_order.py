@@ -72,7 +72,7 @@ def test_sampled_rounds_give_the_same_bytes_for_any_threads(owned, epsilon):
 @pytest.mark.parametrize("nobody", [None, float("nan"), "", pd.NA, pd.NaT])
 def test_documents_of_nobody_are_refused(nobody, kind):
     persons = kind(["a", nobody, "b", nobody])
-    with pytest.raises(CorpusError, match=r"row 1, 3 have (nothing|empty text)"):
+    with pytest.raises(CorpusError, match=r"row 2, 4 .counted from 1. have (nothing|empty text)"):
         PrivateLDA(2, privacy_unit="person", allow_unlearnable=True).fit(
             np.ones((4, 3), int), persons=persons
         )

@@ -122,11 +122,11 @@ def with_value(value):
 @pytest.mark.parametrize(
     ("X", "match"),
     [
-        (with_value(math.nan), "NaN.*row 7"),
-        (with_value(math.inf), "infinity.*row 7"),
-        (with_value(-2), "Negative.*row 7"),
-        (with_value(0.5), "whole.*row 7"),
-        (sp.csr_matrix(with_value(-2)), "Negative.*row 7"),
+        (with_value(math.nan), "NaN.*row 8"),
+        (with_value(math.inf), "infinity.*row 8"),
+        (with_value(-2), "Negative.*row 8"),
+        (with_value(0.5), "whole.*row 8"),
+        (sp.csr_matrix(with_value(-2)), "Negative.*row 8"),
         (np.zeros((0, 30)), "0 sample"),
         (np.zeros((5, 0)), "0 feature"),
     ],
@@ -279,7 +279,7 @@ def test_a_refusal_for_a_public_number_of_units_does_not_tell_how_many_words_the
         assert make(n_topics=2, **few)._faults_of_call(own, None) == []
         assert str(*make(n_topics=20, **few)._faults_of_call(texts, None)) == told[-1][0]
     assert told[0] == told[1] == told[2]
-    assert told[0][0].startswith("Even with no more than 2 words a topic: Learnability: x = ")
+    assert told[0][0].startswith("At best, with 2 words a topic: What to expect of the topics, if")
 
 
 def test_weak_topics_are_warned_of_before_they_are_trained():

@@ -280,7 +280,7 @@ def test_hostile_input_is_refused_in_one_line():
             PrivateCountVectorizer(epsilon=0.5, ledger=ledger).fit(wrong)
         assert "\n" not in str(caught.value)
         assert not ledger.entries
-    with pytest.raises(CorpusError, match="text 1"):
+    with pytest.raises(CorpusError, match="text 2"):
         PrivateCountVectorizer(epsilon=1.0).fit(["fine", None])
     with pytest.raises(CorpusError, match="persons"):
         PrivateCountVectorizer(epsilon=1.0, privacy_unit="person").fit(TEXTS, persons=[1, 2])

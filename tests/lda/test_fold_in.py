@@ -162,8 +162,8 @@ def test_what_is_taken_and_what_is_refused():
     for X, message in (
         (counts[:, :5], "X has 5 features, but 40 words are expected"),
         (counts[0], "Expected 2D array"),
-        (bad, "Negative values in data passed to X, first in row 7"),
-        (hole, "NaN or infinity in data passed to X, first in row 9"),
+        (bad, "Negative values in data passed to X, first in row 8"),
+        (hole, "NaN or infinity in data passed to X, first in row 10"),
         (broken, "the sparse matrix is broken"),
     ):
         with pytest.raises(CorpusError, match=message):

@@ -153,7 +153,7 @@ def test_all_bad_parameters_are_named_at_once():
     for bad in ({"doc_topic_prior": [1.0, 2.0]}, {"doc_topic_prior": -1}, {"n_jobs": 0}):
         with pytest.raises(ParameterError, match=next(iter(bad))):
             GibbsLDA(3, **bad).fit([[1, 2]])
-    with pytest.raises(CorpusError, match=r"whole numbers, but row 1 of X holds 0\.5"):
+    with pytest.raises(CorpusError, match=r"whole numbers, but row 2 .counted from 1. of X holds 0\.5"):
         GibbsLDA(2).fit([[1, 2], [0.5, 1]])
     with pytest.raises(NotFittedError):
         GibbsLDA(2).transform([[1, 2]])

@@ -136,7 +136,7 @@ def test_draws_follow_the_expected_counts(monkeypatch):
     counts[8] = 0
     counts[8, [2, 9]] = 6000, 4000
     seen = {}
-    infer = start.infer_documents
+    infer = start_kernels.infer_documents
 
     def noting(given, b, piece, *rest):
         infer(given, b, piece, *rest)
@@ -145,7 +145,7 @@ def test_draws_follow_the_expected_counts(monkeypatch):
             at = given.rows_before[place] - given.rows_before[cuts[0]]
             seen["expected"] = given.expected[at : at + 2, :5].astype(float)
 
-    monkeypatch.setattr(start, "infer_documents", noting)
+    monkeypatch.setattr(start_kernels, "infer_documents", noting)
     monkeypatch.setattr(start, "_WORTH_THREADS", 0)  # threads go through a batch piece by piece
     topics = run(counts, 5, n_threads=2)
     tokens = tokens_of(counts)
@@ -274,14 +274,14 @@ def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
 
 
 def test_a_fault_in_one_thread_ends_all(monkeypatch):
-    infer = start.infer_documents
+    infer = start_kernels.infer_documents
 
     def failing(given, b, piece, *rest):
         if piece == 3:
             raise MemoryError("no room")
         return infer(given, b, piece, *rest)
 
-    monkeypatch.setattr(start, "infer_documents", failing)
+    monkeypatch.setattr(start_kernels, "infer_documents", failing)
     monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     with pytest.raises(MemoryError, match="no room"):
         run(corpus(300, 40), 20, n_threads=2)

@@ -188,30 +188,29 @@ class Learnability:
             fewer = self.n_words // WORDS_A_TOPIC
             at_most = f"at most {fewer} topics can be told apart by them; " if fewer > 1 else ""
             return (
-                f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
-                f"{at_most}more documents or a larger epsilon let more words be chosen.{self._covered()}"
+                f"{words} cannot tell {self.n_topics} topics apart, whatever the noise; {at_most}more documents or a "
+                f"larger epsilon let more words be chosen. Learnability: {self.verdict}.{self._covered()}"
             )
         if self.verdict == "no topics":
             return (
-                "Learnability: no topics: as far as the noise lets one see, words stand together in these texts as "
-                "chance has it, so that whatever sets the topics apart is noise. A larger epsilon would not help; look "
-                f"at what was counted, and whether each document is one text.{self._covered()}"
+                "As far as the noise lets one see, words stand together in these texts as chance has it, so that "
+                "whatever sets the topics apart is noise. A larger epsilon would not help; look at what was counted, "
+                f"and whether each document is one text. Learnability: no topics.{self._covered()}"
             )
         x, gap = _plain(self.difficulty), _plain(100 * self.expected_gap)
-        x = f"x = {x}" if x else "x below 0.01"
-        gap = f"about {gap}" if gap else "less than 0.01"
+        x, gap = f"x = {x}" if x else "x below 0.01", f"about {gap} %" if gap else "less than 0.01 %"
         if math.isfinite(self.mu) and math.isfinite(self.expected_gap):
             low, high = (_plain(100 * bound) or "0" for bound in self.expected_range)
-            gap = f"{gap} % ({low} to {high} %)"
-        else:
-            gap = f"{gap} %"
-        doubt = "" if self.topics == "seen" else ", if the texts have topics"
+            gap += f" ({low} to {high} %)"
+        doubt = "" if self.topics == "seen" else ", if the texts have any"
         told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
-        praised = self.verdict if self.is_weak or self._is_measured() else "outside of what was measured"
+        opening, praised = f"What to expect of the topics{doubt}: {self.verdict}. They", f" ({self.verdict})"
+        if not self.is_weak and not self._is_measured():  # no praise of a guess
+            opening, praised = f"The topics{doubt}{',' * bool(doubt)}", ""
         said = (
-            f"Learnability: {x} ({praised}); expected perplexity on these {self.n_words:,} words: {gap} above "
-            f"that of a model without privacy{doubt}{self._assumed()}."
-            f"{self._guessed()}{told}{self._covered()}"
+            f"{opening} would describe the texts {gap} worse than topics made without privacy{self._assumed()}"
+            f"{self._guessed()}. Learnability: {x}{praised}, by perplexity on these {self.n_words:,} words."
+            f"{self._shared()}{told}{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
@@ -227,16 +226,17 @@ class Learnability:
         return math.isinf(self.mu) or all(least <= size <= most for size, (least, most) in sizes)
 
     def _guessed(self) -> str:
-        if math.isinf(self.mu):
-            return ""
-        said = " Few topics that share hardly a word lose less." if self.n_topics <= _FEW_TOPICS else ""
         if self._is_measured():
-            return said
+            return ""
         (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
         return (
-            f" That is a guess: measured were {few} to {many} topics of {least} to {most:,} words, and x from "
-            f"{easy:g} to {hard:g}.{said}"
+            f", which is a guess: measured were {few} to {many} topics of {least} to {most:,} words, x from "
+            f"{easy:g} to {hard:g}"
         )
+
+    def _shared(self) -> str:
+        few = self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu)
+        return " Few topics that share hardly a word lose less." if few else ""
 
     def _covered(self) -> str:
         if self.covered is None:
@@ -260,7 +260,7 @@ class Learnability:
                 ways.append(f"an epsilon of {_up(epsilon)} for the topics")
         needed = self.n_words * self.n_topics / (target * self.mu) if self.mu > 0 else math.inf
         if needed < _MOST_UNITS:
-            ways.append(f"about {_up(needed)} units")
+            ways.append(f"about {_up(needed)} documents or persons")
         name = "good" if target < _USABLE else "usable"
         return f"To be {name} (x below {target:g}) it would take {' or '.join(ways) or 'much less to learn'}."
 

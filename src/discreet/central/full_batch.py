@@ -54,8 +54,6 @@ from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
 Floats = NDArray[np.float64]
 _DIRECTIONS = 40
-#: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
-_LARGEST_BOUND = 1000.0
 #: Topics move between rounds by about so many times the size of a cell.
 _DRIFT = 1.0
 #: A topic's least part of the usual size.
@@ -204,7 +202,7 @@ def init(
         round_share=(1 - spent - looked - share) / schedule.n_rounds,
         contribution=Contribution(
             exponent=schedule.exponent,
-            bound=min(float(f"{norm:.3g}"), _LARGEST_BOUND),
+            bound=float(f"{norm:.3g}"),
             matched=exact,
             bits=MAX_BITS if exact else BITS,
         ),

@@ -11,13 +11,13 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 share of the count              .002
 share of the unigram            clip(.004 x, .002, .25)
 share of the moment             .04 x / (1 + x), where there are public word vectors
-share of the pairs of words     .3, less the moment's; .3 min(1, root(5 / x)) beside
-                                vectors that are believed
-words of the pairs              clip(4.5 root(V K / x), 100, 850), and at most V
+share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
+                                believed
+words of the pairs              4.5 root(V K / x), at most 850 and at most V
 their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
-bound of its norm               (30 x / L)^(-.7) usual norms, at most 1000, rounded to 3 digits
+bound of its norm               (30 x / L)^(-.7) usual norms, rounded to 3 digits
 last step                       .2 x / (1 + x) of the unigram
 ==============================  ==========================================================
 
@@ -28,7 +28,8 @@ whatever L, short messages had 2.3 % more perplexity (pheme and tweetrumors, 100
 texts as much. Vectors are believed by :func:`discreet.central.start.look`, the one threshold that a fit has: with it
 random vectors cost 0 to .6 % of perplexity on kos and pheme.
 
-Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step.
+Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step. Where x is
+divided by it is at least .0001.
 
 Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on news, mail
 and messages (docs/algorithm.md has what was measured); they are public constants, so choosing them cost nothing.
@@ -45,10 +46,10 @@ WORD_POWER = -0.25
 #: Of the unigram: share for each x, at least that of the count, and at most.
 _UNIGRAM, _MOST_UNIGRAM = 0.004, 0.25
 _MOMENT = 0.04
-#: Of pairs of words; beside vectors they have as much up to this x.
-_PAIRS, _AS_WITHOUT_VECTORS = 0.3, 5
-#: Words whose pairs are counted, over the root of n mu, at least and at most. A start from vectors has all of the most.
-_WORDS, _FEWEST_WORDS, MOST_WORDS = 4.5, 100, 850
+#: Of pairs of words; beside vectors that are believed, half of it.
+_PAIRS = 0.3
+#: Words whose pairs are counted, over the root of n mu, and at most. A start from vectors has all of the most.
+_WORDS, MOST_WORDS = 4.5, 850
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
 #: Where x is so large, powers are midway between those of plentiful and of few units.
 _PLENTIFUL = 2
@@ -56,7 +57,7 @@ _PLENTIFUL = 2
 _BOUND_POWER, _USUAL_WORDS = -0.7, 30
 _LAST_STEP = 0.2
 #: Stands for no noise where x is divided by.
-_TINY = 1e-12
+_TINY = 1e-4
 
 
 class Schedule(NamedTuple):
@@ -93,16 +94,16 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     """
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
-    words = _WORDS * math.sqrt(n_words * n_topics / tiny)
+    words = int(_WORDS * math.sqrt(n_words * n_topics / tiny))
     exponent = (1 + 1 / (1 + (x / _PLENTIFUL) ** 2)) / 2
     return Schedule(
         x=x,
         unigram_share=float(np.clip(_UNIGRAM * x, COUNT_SHARE, _MOST_UNIGRAM)),
         moment_share=_MOMENT * x / (1 + x),
         pairs_share=_PAIRS,
-        pairs_share_beside_vectors=_PAIRS / math.sqrt(max(1.0, x / _AS_WITHOUT_VECTORS)),
+        pairs_share_beside_vectors=_PAIRS / 2,
         n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
-        start_words=min(n_words, int(np.clip(words, _FEWEST_WORDS, MOST_WORDS))),
+        start_words=min(n_words, max(words, 1), MOST_WORDS),
         pairs_power=2 * WORD_POWER * exponent,
         exponent=exponent,
         last_step=_LAST_STEP * x / (1 + x),

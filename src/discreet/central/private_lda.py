@@ -118,13 +118,19 @@ class PrivateLDA(PrivateTopicModel):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> topics = np.repeat(np.eye(2), 15, axis=1) / 15
-    >>> counts = rng.poisson(8 * rng.dirichlet([0.3, 0.3], 2000) @ topics)
-    >>> model = PrivateLDA(n_topics=2, epsilon=4.0, random_state=0).fit(counts)
-    >>> model.components_.shape
-    (2, 30)
+    Texts become counts of words that are chosen privately, on the ledger that books the topics, too; ``fit_topics``
+    does both in one call:
+
+    >>> from discreet import Ledger, PrivateCountVectorizer
+    >>> texts = ["the senate passed a law", "a storm hit the coast"] * 1000
+    >>> ledger = Ledger(4.0)
+    >>> words = PrivateCountVectorizer(epsilon=1.0, stop_words="english", ledger=ledger, random_state=0)
+    >>> counts = words.fit_transform(texts)
+    >>> model = PrivateLDA(n_topics=2, epsilon=3.0, ledger=ledger, random_state=0).fit(counts)
+    >>> sorted(sorted(words) for words in model.release_.top_words(3))
+    [['coast', 'hit', 'storm'], ['law', 'passed', 'senate']]
+    >>> model.transform(counts).shape
+    (2000, 2)
     """
 
     _algorithm = "full batch with co-occurrence start"
@@ -176,7 +182,7 @@ class PrivateLDA(PrivateTopicModel):
         )
         if forecast.difficulty <= HOPELESS:
             return []
-        least_of_all = "" if n_words else f"Even with no more than {WORDS_A_TOPIC} words a topic: "
+        least_of_all = "" if n_words else f"At best, with {WORDS_A_TOPIC} words a topic: "
         said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
         return [ParameterError(said)]
 

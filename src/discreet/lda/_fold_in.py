@@ -106,11 +106,12 @@ def fold_in(
     """
     topics = check_topics(topic_word)
     check(method=(method, choice(*_METHODS)), max_iter=(max_iter, whole()), tol=(tol, number(least=0)))
-    prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
+    how = Inference(check_prior("doc_topic_prior", doc_topic_prior, len(topics)), max_iter, tol)
     if is_sharded(counts):
         through = open_shards(counts, engine, n_jobs, n_words=topics.shape[1])
-        return stack(through.map(_fold, topics, prior, method, max_iter, tol), counts, len(topics))
-    return _fold(read_documents(counts, topics.shape[1]), topics, prior, method, max_iter, tol, n_jobs)
+        return stack(through.map(_fold, topics, how, method), counts, len(topics))
+    how = how._replace(n_threads=count_threads(n_jobs))
+    return _fold(read_documents(counts, topics.shape[1]), topics, how, method)
 
 
 def fold_in_shards(
@@ -129,26 +130,19 @@ def fold_in_shards(
     other words of the corpus are left out.
     """
     topics = check_topics(topic_word)
-    prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
+    how = Inference(check_prior("doc_topic_prior", doc_topic_prior, len(topics)), _MAX_ITER, _TOL)
     through = open_shards(corpus, engine, n_jobs, words=words, n_words=topics.shape[1])
-    return through.map(_fold, topics, prior, "map", _MAX_ITER, _TOL)
+    return through.map(_fold, topics, how, "map")
 
 
 def _fold(
-    documents: Documents,
-    topics: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    method: str,
-    max_iter: int,
-    tol: float,
-    n_jobs: int | None = None,
+    documents: Documents, topics: NDArray[np.float64], how: Inference, method: str
 ) -> NDArray[np.float64]:
-    how = Inference(prior, max_iter, tol, count_threads(n_jobs))
     if method == "variational":
         found = infer(pad_table(topics), documents, how, with_quotients=False)
         doc_topic = np.ascontiguousarray(found.gamma[:, : len(topics)])
     else:
-        start = prior / prior.sum()
+        start = how.prior / how.prior.sum()
         if method == "maximum_likelihood":
             start = np.full(len(topics), 1 / len(topics))
             how = how._replace(prior=0 * start)

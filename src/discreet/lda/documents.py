@@ -14,14 +14,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import (
+    as_csr,
     as_numbers,
     column_order,
     column_words,
     first_words,
     in_order,
-    inside_its_shape,
     listed_texts,
     names_of,
+    refuse_nothing,
 )
 from discreet._base.lazy import run_over_shards
 from discreet._base.validate import Checked, collect, kind_of, shown, whole
@@ -57,17 +58,7 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
     if isinstance(X, Documents):
         _check_width(X.n_words, n_words)
         return X
-    matrix = _counts_of(X)
-    if not sp.issparse(matrix):
-        matrix = as_numbers(matrix)
-    if matrix.dtype.kind == "c":
-        raise CorpusError("Complex data not supported: counts are real numbers.")
-    if len(matrix.shape) != 2:
-        raise CorpusError(
-            f"Expected 2D array (documents x words), got an array of shape {matrix.shape} instead. "
-            "Reshape your data: X.reshape(1, -1) is one document."
-        )
-    given = inside_its_shape(matrix) if sp.issparse(matrix) else sp.csr_matrix(matrix)
+    given = as_csr(_counts_of(X))
     # Rebuilt: a flag that says that it is sorted may be wrong.
     counts: Any = sp.csr_matrix((given.data, given.indices, given.indptr), shape=given.shape)
     _check_width(counts.shape[1], n_words)
@@ -77,8 +68,9 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
     values: NDArray[np.float64] = np.ascontiguousarray(counts.data, dtype=np.float64)
     for bad, what in ((~np.isfinite(values), "NaN or infinity"), (values < 0, "Negative values")):
         if bad.any():
-            row = int(np.searchsorted(counts.indptr, int(np.flatnonzero(bad)[0]), side="right")) - 1
-            raise CorpusError(f"{what} in data passed to X, first in row {row}; counts are numbers from 0.")
+            row = int(np.searchsorted(counts.indptr, int(np.flatnonzero(bad)[0]), side="right"))  # from 1
+            said = f"{what} in data passed to X, first in row {row} (counted from 1)"
+            raise CorpusError(f"{said}; counts are numbers from 0.")
     return Documents(
         np.ascontiguousarray(counts.indptr, dtype=np.int64),
         np.ascontiguousarray(counts.indices, dtype=np.int32),
@@ -111,16 +103,6 @@ def read_for(estimator: Any, X: Any, *, reset: bool) -> Documents:
     if reset:
         estimator._words = names
     return documents
-
-
-def refuse_nothing(n_documents: int, n_words: int) -> None:
-    """Refuse documents where there are none, or no words."""
-    for found, what in ((n_documents, "sample"), (n_words, "feature")):
-        if found == 0:
-            shape = (n_documents, n_words)
-            raise CorpusError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            )
 
 
 def _counts_of(X: Any) -> Any:

@@ -98,18 +98,18 @@ class Asked:
     #: (n_words,) int64: of words ("topics").
     weights: NDArray[np.int64]
 
+    @property
+    def dimension(self) -> int:
+        """Length of an answer."""
+        if self.kind == "words":
+            return len(self.table)
+        return self.table.shape[1] if self.kind == "squares" else self.table.size
+
 
 def kinds(n_questions: int) -> tuple[Kind, ...]:
     """Return the kinds of so many questions, in their order."""
     every: tuple[Kind, ...] = ("words", "squares")
     return (*every[:n_questions], *("topics" for _ in range(n_questions - 2)))
-
-
-def dimension(asked: Asked) -> int:
-    """Return the length of an answer."""
-    if asked.kind == "words":
-        return len(asked.table)
-    return asked.table.shape[1] if asked.kind == "squares" else asked.table.size
 
 
 def answers(asked: Asked, counts: Any) -> NDArray[np.int64]:
@@ -122,9 +122,7 @@ def answers(asked: Asked, counts: Any) -> NDArray[np.int64]:
         return present.toarray()
     if asked.kind == "squares":
         return np.asarray(present @ asked.table)
-    return responsibilities(
-        present, asked.table, asked.weights, doc_topic_prior=DOC_TOPIC_PRIOR, n_steps=STEPS
-    )
+    return _responsibilities(asked, present)
 
 
 def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,19 +134,13 @@ def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.triu(square) + np.triu(square, 1).T
 
 
-def responsibilities(
-    counts: Any, topics: Whole, weights: Whole, *, doc_topic_prior: float, n_steps: int
-) -> Whole:
-    """Return the answers of documents, of shape (n_documents, n_words * n_topics), word after word.
-
-    ``topics``: (n_words, n_topics), positive, each column up to one factor for all; ``weights``: (n_words,), positive.
-    """
-    n_topics = topics.shape[1]
-    out = np.zeros((counts.shape[0], topics.size), np.int64)
-    real = topics.astype(np.float64)
-    for d in range(counts.shape[0]):
-        words = np.sort(counts.indices[counts.indptr[d] : counts.indptr[d + 1]].astype(np.int64))
-        _answer(words, real, weights, float(doc_topic_prior), n_steps, out[d].reshape(-1, n_topics))
+def _responsibilities(asked: Asked, present: Any) -> Whole:
+    """Return the answers of documents about topics, of shape (n_documents, n_words * n_topics), word after word."""
+    n_topics, real = asked.table.shape[1], asked.table.astype(np.float64)
+    out = np.zeros((present.shape[0], asked.dimension), np.int64)
+    for d in range(present.shape[0]):
+        words = np.sort(present.indices[present.indptr[d] : present.indptr[d + 1]].astype(np.int64))
+        _answer(words, real, asked.weights, DOC_TOPIC_PRIOR, STEPS, out[d].reshape(-1, n_topics))
     return out
 
 

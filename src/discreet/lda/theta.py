@@ -186,13 +186,17 @@ class Inference(NamedTuple):
     #: Nothing depends on them.
     n_threads: int = 1
 
+    def padded(self, width: int) -> "Inference":
+        """Return the same, the prior padded with zeros."""
+        prior = aligned((width,))
+        prior[: len(self.prior)] = self.prior
+        return self._replace(prior=prior)
+
 
 @kernel(error_model="numpy")
-def _infer_documents(
-    table: Any, documents: Any, prior: Any, max_iter: int, tol: float, found: Any, first: int, last: int
-) -> None:
-    """Infer documents first to last; each depends on nothing but its own words. ``prior``: (width,), padded."""
-    width, n_topics = table.shape[1], np.count_nonzero(prior)
+def _infer_documents(table: Any, documents: Any, how: Any, found: Any, first: int, last: int) -> None:
+    """Infer documents first to last; each depends on nothing but its own words. The prior is padded: (width,)."""
+    width, n_topics = table.shape[1], np.count_nonzero(how.prior)
     room = _longest(documents, first, last) + FEW
     words, padded, quotients = np.empty(room, np.int64), np.empty(room), np.empty(room)
     gathered = on_line(width)
@@ -201,11 +205,11 @@ def _infer_documents(
         n_padded = load_document(documents, d, words, padded)
         for k in range(n_topics):
             gamma[k] = weights[k] = 1.0
-        for _ in range(max_iter):
+        for _ in range(how.max_iter):
             gather(weights, gathered, table, words, padded, quotients, n_padded)
-            change = _dirichlet_step(prior, weights, gathered, gamma)
+            change = _dirichlet_step(how.prior, weights, gathered, gamma)
             exp_digamma_into(gamma, n_topics, weights)
-            if change < tol * n_topics:
+            if change < how.tol * n_topics:
                 break
         if len(found.quotients) > 0:
             gather(weights, gathered, table, words, padded, quotients, n_padded)
@@ -221,37 +225,23 @@ def infer(table: NDArray[np.float64], documents: Documents, how: Inference, *, w
     ``table``: B, padded (:func:`~discreet.lda.emitted.pad_table`); quotients only where asked for.
     """
     n, width = documents.n_documents, table.shape[1]
-    prior = _padded(how.prior, width)
+    padded = how.padded(width)
     quotients = np.empty(len(documents.words) if with_quotients else 0)
     found = Found(aligned((n, width)), aligned((n, width)), quotients)
 
     def work(piece: tuple[int, int]) -> None:
-        _infer_documents(table, documents, prior, how.max_iter, how.tol, found, *piece)
+        _infer_documents(table, documents, padded, found, *piece)
 
     share_out(work, pieces(documents.indptr, how.n_threads), how.n_threads)
     return found
 
 
-def _padded(prior: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    padded = aligned((width,))
-    padded[: len(prior)] = prior
-    return padded
-
-
 @kernel(error_model="numpy")
 def _find_modes(
-    table: Any,
-    documents: Any,
-    prior: Any,
-    max_iter: int,
-    tol: float,
-    first: int,
-    last: int,
-    thetas: Any,
-    values: Any,
+    table: Any, documents: Any, how: Any, thetas: Any, values: Any, first: int, last: int
 ) -> None:
     """Find the topic proportions of documents first to last; each depends on nothing but its own words."""
-    width = table.shape[1]
+    width, prior, tol = table.shape[1], how.prior, how.tol
     room = _longest(documents, first, last) + FEW
     words, padded, quotients = np.empty(room, np.int64), np.empty(room), np.empty(room)
     gathered = on_line(width)
@@ -267,7 +257,7 @@ def _find_modes(
             n_tokens += padded[i]
         if n_tokens > 0.0:
             scale = 1.0 / (n_tokens + pseudo_tokens)
-            for _ in range(max_iter):
+            for _ in range(how.max_iter):
                 gather(theta, gathered, table, words, padded, quotients, n_padded)
                 growth = -1e300
                 for k in range(width):
@@ -307,10 +297,10 @@ def find_modes(
     theta = aligned((documents.n_documents, table.shape[1]))
     theta[:, :n_topics] = start
     value = np.empty(documents.n_documents if with_value else 0)
-    prior = _padded(how.prior, table.shape[1])
+    padded = how.padded(table.shape[1])
 
     def find(piece: tuple[int, int]) -> None:
-        _find_modes(table, documents, prior, how.max_iter, how.tol, *piece, theta, value)
+        _find_modes(table, documents, padded, theta, value, *piece)
 
     share_out(find, pieces(documents.indptr, how.n_threads), how.n_threads)
     return np.ascontiguousarray(theta[:, :n_topics]), value

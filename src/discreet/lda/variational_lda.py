@@ -16,23 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._base import validate
 from discreet._base.arrays import as_numbers
 from discreet._base.lazy import is_sharded
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads
-from discreet._base.validate import (
-    ANYTHING,
-    CALLBACK,
-    ENGINE,
-    RANDOM,
-    THREADS,
-    Rule,
-    declared,
-    number,
-    optional,
-    whole,
-)
 from discreet.errors import CorpusError, ParameterError
+from discreet.lda import svi
 from discreet.lda.documents import (
     Documents,
     TopicEstimator,
@@ -43,25 +33,12 @@ from discreet.lda.documents import (
     stack,
 )
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.svi import (
-    State,
-    begins_fast,
-    bound,
-    fast_components,
-    init,
-    pick,
-    prepare,
-    shares,
-    step,
-    stepper_over_shards,
-    word_weights,
-)
 from discreet.lda.theta import Inference
 
 _INITS = ("auto", "fast", "random")
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class VariationalLDA(TopicEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
@@ -137,29 +114,29 @@ class VariationalLDA(TopicEstimator):
 
     n_features_in_: int = field(init=False)
 
-    n_topics: Annotated[int, whole()] = 20
+    n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
-    doc_topic_prior: Annotated[ArrayLike, ANYTHING] = 0.1  # see _faults
-    topic_word_prior: Annotated[float, number(above=0)] = 0.01
-    max_iter: Annotated[int, whole()] = 100
-    tol: Annotated[float, number(least=0)] = 1e-3
-    batch_size: Annotated[int | None, optional(whole())] = None
-    learning_offset: Annotated[float, number(least=0)] = 10.0
-    learning_decay: Annotated[float, number(above=0.5, most=1)] = 0.7  # at 0.5 it would not settle
-    total_documents: Annotated[int | None, optional(whole())] = None
-    max_doc_update_iter: Annotated[int, whole()] = 100
-    mean_change_tol: Annotated[float, number(least=0)] = 1e-3
+    doc_topic_prior: Annotated[ArrayLike, validate.ANYTHING] = 0.1  # see _faults
+    topic_word_prior: Annotated[float, validate.number(above=0)] = 0.01
+    max_iter: Annotated[int, validate.whole()] = 100
+    tol: Annotated[float, validate.number(least=0)] = 1e-3
+    batch_size: Annotated[int | None, validate.optional(validate.whole())] = None
+    learning_offset: Annotated[float, validate.number(least=0)] = 10.0
+    learning_decay: Annotated[float, validate.number(above=0.5, most=1)] = 0.7  # at 0.5 it would not settle
+    total_documents: Annotated[int | None, validate.optional(validate.whole())] = None
+    max_doc_update_iter: Annotated[int, validate.whole()] = 100
+    mean_change_tol: Annotated[float, validate.number(least=0)] = 1e-3
     init: Annotated[
         Literal["auto", "fast", "random"] | ArrayLike,
-        Rule(
+        validate.Rule(
             '"auto", "fast", "random" or an array',
             lambda value: not isinstance(value, str) or value in _INITS,
         ),
     ] = "auto"
-    random_state: Annotated[Any, RANDOM] = None
-    n_jobs: Annotated[int | None, THREADS] = None
-    callback: Annotated[Callback | None, CALLBACK] = None
-    engine: Annotated[Any, ENGINE] = None
+    random_state: Annotated[Any, validate.RANDOM] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
+    engine: Annotated[Any, validate.ENGINE] = None
 
     def fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Train on documents.
@@ -187,16 +164,16 @@ class VariationalLDA(TopicEstimator):
         rng = np.random.default_rng(self.seed_)
         how, eta = self._inference(), float(self.topic_word_prior)
         if not by_shard and self._begins_fast(documents.counts):
-            state = init(fast_components(documents, how.prior, eta, self.seed_, how.n_threads))
+            state = svi.init(svi.fast_components(documents, how.prior, eta, self.seed_, how.n_threads))
         else:
             state = self._start(self.n_features_in_, rng)
         self.n_iter_ = 0
         if self.batch_size is None:
             if by_shard:
-                advance = stepper_over_shards(documents, float(X.n_tokens), how, eta)
+                advance = svi.stepper_over_shards(documents, float(X.n_tokens), how, eta)
             else:
-                batches = prepare(documents, self.n_topics)
-                advance = partial(step, batches=batches, how=how, topic_word_prior=eta)
+                batches = svi.prepare(documents, self.n_topics)
+                advance = partial(svi.step, batches=batches, how=how, topic_word_prior=eta)
             before = _means(state)
             for done in range(1, self.max_iter + 1):
                 state = advance(state)
@@ -211,7 +188,7 @@ class VariationalLDA(TopicEstimator):
             for done in range(1, self.max_iter + 1):
                 order = rng.permutation(documents.n_documents)
                 for first in range(0, documents.n_documents, self.batch_size):
-                    chosen = pick(documents, order[first : first + self.batch_size])
+                    chosen = svi.pick(documents, order[first : first + self.batch_size])
                     state = self._move(state, chosen, documents.n_documents, how)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
@@ -232,7 +209,7 @@ class VariationalLDA(TopicEstimator):
             self.n_documents_seen_ = self.n_iter_ = 0
             state = self._start(documents.n_words, np.random.default_rng(self.seed_))
         else:
-            state: State = self._state
+            state: svi.State = self._state
         how = self._inference()
         size = self.batch_size or documents.n_documents
         for first in range(0, documents.n_documents, size):
@@ -258,17 +235,17 @@ class VariationalLDA(TopicEstimator):
         """
         check_is_fitted(self)
         how = self._inference()
-        table = word_weights(self._state, how.n_threads)
+        table = svi.word_weights(self._state, how.n_threads)
         if is_sharded(X):
             through = read_shards_for(self, X, reset=False)
-            return stack(through.map(shares, table, how._replace(n_threads=1)), X, self.n_topics)
-        return shares(read_for(self, X, reset=False), table, how)
+            return stack(through.map(svi.shares, table, how._replace(n_threads=1)), X, self.n_topics)
+        return svi.shares(read_for(self, X, reset=False), table, how)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the evidence lower bound of the documents, in nats, with the topics' own part; higher is better."""
         check_is_fitted(self)
         documents = read_for(self, X, reset=False)
-        return bound(self._state, documents, self._inference(), float(self.topic_word_prior))
+        return svi.bound(self._state, documents, self._inference(), float(self.topic_word_prior))
 
     def perplexity(self, X: Any) -> float:
         """Return exp(-score / tokens), as scikit-learn's ``perplexity``; lower is better.
@@ -281,21 +258,21 @@ class VariationalLDA(TopicEstimator):
         n_tokens = float(documents.counts.sum())
         if n_tokens <= 0:
             raise CorpusError("the documents hold no token: there is nothing to score.")
-        value = bound(self._state, documents, self._inference(), float(self.topic_word_prior))
+        value = svi.bound(self._state, documents, self._inference(), float(self.topic_word_prior))
         return float(np.exp(-value / n_tokens))
 
-    def _move(self, state: State, chosen: Documents, total: int, how: Inference) -> State:
+    def _move(self, state: svi.State, chosen: Documents, total: int, how: Inference) -> svi.State:
         rate = (self.learning_offset + state.n_steps + 1) ** -self.learning_decay
         scale = total / chosen.n_documents
-        batches, eta = prepare(chosen, self.n_topics), float(self.topic_word_prior)
-        return step(state, batches, how, eta, rate=rate, scale=scale)
+        batches, eta = svi.prepare(chosen, self.n_topics), float(self.topic_word_prior)
+        return svi.step(state, batches, how, eta, rate=rate, scale=scale)
 
     def _inference(self) -> Inference:
         prior = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
         return Inference(prior, self.max_doc_update_iter, self.mean_change_tol, count_threads(self.n_jobs))
 
     def _begins_fast(self, counts: NDArray[np.float64] | int) -> bool:
-        return self.batch_size is None and begins_fast(self.init, self.n_topics, counts)
+        return self.batch_size is None and svi.begins_fast(self.init, self.n_topics, counts)
 
     def _kept_from_shards(self, X: Any) -> str | None:
         """Say why documents are read into memory; None where they are in shards and can stay there."""
@@ -307,19 +284,19 @@ class VariationalLDA(TopicEstimator):
             return 'a fast start needs all documents in memory; give init="random", which does not need them'
         return None
 
-    def _start(self, n_words: int, rng: np.random.Generator) -> State:
+    def _start(self, n_words: int, rng: np.random.Generator) -> svi.State:
         shape = (self.n_topics, n_words)
         if isinstance(self.init, str):
-            return init(rng.gamma(100.0, 0.01, shape))
+            return svi.init(rng.gamma(100.0, 0.01, shape))
         components = np.asarray(as_numbers(self.init, "init", ""), dtype=np.float64)
         if components.shape != shape or not np.isfinite(components).all() or not (components > 0).all():
             raise ParameterError(
                 f"init must be positive numbers of shape {shape} (n_topics, n_words), "
                 f"but has shape {components.shape}."
             )
-        return init(components)
+        return svi.init(components)
 
-    def _keep(self, state: State) -> VariationalLDA:
+    def _keep(self, state: svi.State) -> VariationalLDA:
         self._state = state
         self.n_steps_ = state.n_steps
         self.components_ = state.components
@@ -327,7 +304,7 @@ class VariationalLDA(TopicEstimator):
         return self
 
 
-def _means(state: State) -> NDArray[np.float64]:
+def _means(state: svi.State) -> NDArray[np.float64]:
     """Topic-word probabilities in the layout of the state, (n_words, width); zeros in the padding."""
     sums = state.parameters.sum(axis=0)
     return state.parameters / np.where(sums > 0, sums, 1.0)

@@ -202,16 +202,15 @@ def follow(
 
     ``variance``: of the noise in each cell of a row; ``weight``: N, the share of each topic.
     """
-    coordinates, scales, spread = prior.coordinates, prior.scales, prior.spread
     with one_blas_thread():
         for _ in range(_SWEEPS):
-            expected = expected_topics(prior.directions, coordinates, unigram) * weight
+            expected = expected_topics(prior.directions, prior.coordinates, unigram) * weight
             spread = _spread(joint, variance, expected)
             cells = variance[:, None] + spread * expected**2
-            freedom = _freedom(scales)
+            freedom = _freedom(prior.scales)
             cells *= (freedom + (joint - expected) ** 2 / cells) / (freedom + 1)
-            coordinates, scales = _sweep(prior, coordinates, scales, joint, np.sqrt(cells), unigram, weight)
-    return VectorPrior(prior.directions, coordinates, scales, spread, prior.centre)
+            prior = _sweep(prior._replace(spread=spread), joint, np.sqrt(cells), unigram, weight)
+    return prior
 
 
 def _freedom(scales: Floats) -> float:
@@ -230,17 +229,11 @@ def _spread(joint: Floats, variance: Floats, expected: Floats) -> float:
 
 
 def _sweep(
-    prior: VectorPrior,
-    coordinates: Floats,
-    scales: Floats,
-    joint: Floats,
-    deviation: Floats,
-    unigram: Floats,
-    weight: Floats,
-) -> tuple[Floats, Floats]:
+    prior: VectorPrior, joint: Floats, deviation: Floats, unigram: Floats, weight: Floats
+) -> VectorPrior:
     """Fit every topic's coordinates, then the scales of the blocks by MacKay's step."""
-    moved = coordinates.copy()
-    centre = np.zeros_like(coordinates) + prior.centre
+    moved, scales = prior.coordinates.copy(), prior.scales
+    centre = np.zeros_like(moved) + prior.centre
     determined = np.zeros(len(scales))
     for topic in range(len(moved)):
         cells = joint[:, topic], deviation[:, topic]
@@ -251,7 +244,7 @@ def _sweep(
     blocks = np.arange(len(scales)) // _BLOCK
     energy = np.bincount(blocks, ((moved - centre) ** 2).sum(0))
     fresh = energy / np.maximum(np.bincount(blocks, determined), _TOO_SMALL)
-    return moved, np.clip(fresh, _LEAST_SCALE, _LARGEST)[blocks]
+    return prior._replace(coordinates=moved, scales=np.clip(fresh, _LEAST_SCALE, _LARGEST)[blocks])
 
 
 def _climb(

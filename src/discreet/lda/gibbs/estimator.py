@@ -12,20 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._base import validate
 from discreet._base.lazy import is_sharded
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import count_threads
-from discreet._base.validate import (
-    ANYTHING,
-    CALLBACK,
-    RANDOM,
-    THREADS,
-    choice,
-    declared,
-    number,
-    optional,
-    whole,
-)
 from discreet.errors import CorpusError
 from discreet.lda.documents import TopicEstimator, check_prior, read_for, stack
 from discreet.lda.gibbs import frozen, lists
@@ -115,7 +105,7 @@ def is_sampled(sweep: int, n_sweeps: int, *, fast: bool) -> bool:
     return part * left < n_sweeps and left % max(_FEWEST_APART, n_sweeps // (part * _ABOUT)) == 0
 
 
-@declared
+@validate.declared
 @dataclass(eq=False, repr=False)
 class GibbsLDA(TopicEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
@@ -185,15 +175,15 @@ class GibbsLDA(TopicEstimator):
     seed_: int = field(init=False)
     n_features_in_: int = field(init=False)
 
-    n_topics: Annotated[int, whole(1, MOST_TOPICS)] = 20
+    n_topics: Annotated[int, validate.whole(1, MOST_TOPICS)] = 20
     _: KW_ONLY
-    doc_topic_prior: Annotated[ArrayLike, ANYTHING] = 0.1  # see _faults
-    topic_word_prior: Annotated[float, number(above=0)] = 0.01
-    init: Annotated[Literal["auto", "fast", "random"], choice("auto", "fast", "random")] = "auto"
-    n_sweeps: Annotated[int | None, optional(whole())] = None
-    random_state: Annotated[Any, RANDOM] = None
-    n_jobs: Annotated[int | None, THREADS] = None
-    callback: Annotated[Callback | None, CALLBACK] = None
+    doc_topic_prior: Annotated[ArrayLike, validate.ANYTHING] = 0.1  # see _faults
+    topic_word_prior: Annotated[float, validate.number(above=0)] = 0.01
+    init: Annotated[Literal["auto", "fast", "random"], validate.choice("auto", "fast", "random")] = "auto"
+    n_sweeps: Annotated[int | None, validate.optional(validate.whole())] = None
+    random_state: Annotated[Any, validate.RANDOM] = None
+    n_jobs: Annotated[int | None, validate.THREADS] = None
+    callback: Annotated[Callback | None, validate.CALLBACK] = None
 
     def fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Fit topics to documents, from the beginning.

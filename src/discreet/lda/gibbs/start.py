@@ -47,18 +47,8 @@ from numpy.typing import NDArray
 
 from discreet._base.threads import balanced_cuts, share_out
 from discreet.lda.emitted import FEW, aligned
+from discreet.lda.gibbs import start_kernels as kernels
 from discreet.lda.gibbs.draw import random_halves, sweep_key
-from discreet.lda.gibbs.start_kernels import (
-    WORKSPACE,
-    Entries,
-    Kept,
-    Pass,
-    add_rows,
-    add_totals,
-    infer_documents,
-    set_laws,
-    take_batches,
-)
 from discreet.lda.gibbs.state import Tokens, padded
 
 #: Tokens of a topic's own documents, where there are as many.
@@ -96,7 +86,7 @@ class Start(NamedTuple):
     #: (width,) float64: tokens of topics.
     totals: NDArray[np.float64]
     #: What is known of documents.
-    kept: Kept
+    kept: kernels.Kept
     #: Batches done.
     n_done: int
 
@@ -112,7 +102,7 @@ def choose_schedule(n_tokens: int, n_topics: int) -> Schedule:
     return Schedule(n_passes, max(1, round(n_tokens / max(10_000, 40 * n_topics, n_tokens / 200))))
 
 
-def read_entries(tokens: Tokens) -> Entries:
+def read_entries(tokens: Tokens) -> kernels.Entries:
     """Count the words of documents, whose tokens come in the order of words."""
     words, n_tokens = tokens.words, len(tokens.words)
     new = np.ones(n_tokens, np.bool_)
@@ -121,7 +111,7 @@ def read_entries(tokens: Tokens) -> Entries:
     new[begins[begins < n_tokens]] = True
     at = np.flatnonzero(new)
     counts = np.diff(at, append=n_tokens).astype(np.float32)
-    return Entries(np.searchsorted(at, tokens.indptr).astype(np.int64), words[at], counts)
+    return kernels.Entries(np.searchsorted(at, tokens.indptr).astype(np.int64), words[at], counts)
 
 
 def shuffled(n: int, seed: int, use: int) -> NDArray[np.int64]:
@@ -164,32 +154,32 @@ def init(tokens: Tokens, n_topics: int, seed: int) -> Start:
     room = np.minimum(n_topics, 2 * np.diff(tokens.indptr))
     starts = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     topics, values = np.zeros(starts[-1], np.uint16), np.zeros(starts[-1], np.float32)
-    kept = Kept(starts, np.zeros(len(room), np.int32), topics, values)
+    kept = kernels.Kept(starts, np.zeros(len(room), np.int32), topics, values)
     return Start(table, 1.0, table.sum(axis=0, dtype=np.float64), kept, 0)
 
 
-def step(state: Start, given: Pass, word_cuts: NDArray[np.int64]) -> Start:
+def step(state: Start, given: kernels.Pass, word_cuts: NDArray[np.int64]) -> Start:
     """Take the batches of a pass in; ``word_cuts``: words for each thread."""
     n_threads, width = len(word_cuts) - 1, state.table.shape[1]
     totals, scale = state.totals.copy(), aligned((width,), np.float32)
     n_done = state.n_done + len(given.cuts)
     if n_threads == 1:
-        place = aligned((WORKSPACE, width), np.float32)
-        factor = take_batches(given, state.n_done, state.factor, totals, scale, place)
+        place = aligned((kernels.WORKSPACE, width), np.float32)
+        factor = kernels.take_batches(given, state.n_done, state.factor, totals, scale, place)
         return state._replace(factor=factor, totals=totals, n_done=n_done)
     factor, words = state.factor, list(pairwise(word_cuts.tolist()))
     for b in range(len(given.cuts)):
-        shift = set_laws(given, factor, totals, scale)
+        shift = kernels.set_laws(given, factor, totals, scale)
 
         def infer(piece: int, b: int = b, shift: np.float32 = shift) -> None:
-            place = aligned((WORKSPACE, width), np.float32)
-            infer_documents(given, b, piece, scale, np.float32(shift), place)
+            place = aligned((kernels.WORKSPACE, width), np.float32)
+            kernels.infer_documents(given, b, piece, scale, np.float32(shift), place)
 
         share_out(infer, range(_PIECES), n_threads)
-        left, up = add_totals(given, b, state.n_done + b, totals)
+        left, up = kernels.add_totals(given, b, state.n_done + b, totals)
         factor *= left
         added = np.float32(up / factor)
-        share_out(lambda part, b=b, up=added: add_rows(given, b, up, *part), words, n_threads)
+        share_out(lambda part, b=b, up=added: kernels.add_rows(given, b, up, *part), words, n_threads)
         if factor < given.least_factor:
             state.table[:] *= np.float32(factor)
             factor = 1.0
@@ -240,7 +230,7 @@ def starting_topics(
         if most > len(expected):
             expected = aligned((most, width), np.float32)
         pieces = cut_batches(ends, cuts)
-        given = Pass(
+        given = kernels.Pass(
             entries,
             order,
             rows_before,

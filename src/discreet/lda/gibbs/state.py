@@ -66,9 +66,9 @@ def read_tokens(documents: Documents) -> Tokens:
     whole = np.floor(documents.counts) == documents.counts
     if not whole.all():
         first = int(np.flatnonzero(~whole)[0])
-        row = int(np.searchsorted(documents.indptr, first, side="right")) - 1
+        row = int(np.searchsorted(documents.indptr, first, side="right"))  # from 1
         raise CorpusError(
-            f"counts must be whole numbers, but row {row} of X holds {documents.counts[first]:g}: "
+            f"counts must be whole numbers, but row {row} (counted from 1) of X holds {documents.counts[first]:g}: "
             "pass counts of words, not weights such as TF-IDF (VariationalLDA takes weights)."
         )
     total = float(documents.counts.sum())

@@ -87,6 +87,16 @@ class Estimates:
         variance = self.variance(rates)
         return self.n_documents / np.outer(variance, variance)
 
+    def whitened(self) -> tuple[Floats, float]:
+        """Return A, and the edge that its eigenvalues keep below where words are independent."""
+        rates = np.clip(self.rates, 1e-4, 0.999)
+        rarest = 1 / (np.sqrt(self.n_documents) * self.contrast**2)
+        scale = 1 / np.sqrt(np.maximum(self.variance(rates), rarest))
+        white = scale[:, None] * (self.pairs - np.outer(self.rates, self.rates)) * scale
+        np.fill_diagonal(white, 0.0)
+        ratio = len(rates) / self.n_documents
+        return white, float(2 * np.sqrt(ratio) + ratio)
+
 
 def noise_variance(channel: Channel) -> float:
     """Return q (1 - q) / (p - q)^2, the variance of the unbiased estimate of an absent word's bit."""
@@ -125,11 +135,6 @@ class NoisyMoments:
     rate_noise: float
     pair_noise: float
 
-    @property
-    def noise(self) -> float:
-        """Variance of a pair's noise as if each document had brought its own, as reports have it for a bit."""
-        return self.pair_noise * math.sqrt(self.n_documents)
-
     def rate_precision(self, rates: Floats) -> Floats:
         """Inverse variances of ``rates``: noise, and documents drawn from many."""
         return 1 / (self.rate_noise**2 + np.maximum(rates, 1e-4) / self.n_documents)
@@ -144,14 +149,6 @@ class NoisyMoments:
         white = self.pairs * np.sqrt(self.pair_precision(rates))
         np.fill_diagonal(white, 0.0)
         return white, 2 * math.sqrt(len(rates))
-
-    def dependence(self) -> Floats:
-        """Return :meth:`whitened` without what words that are independent of one another would show."""
-        rates = np.clip(self.rates, 1e-4, 0.999)
-        white, scale = self.whitened()[0], np.sqrt(self.pair_precision(rates))
-        apart = np.outer(rates, rates) * scale
-        np.fill_diagonal(apart, 0.0)
-        return white - float(np.vdot(white, apart) / np.vdot(apart, apart)) * apart
 
 
 def moments_of_sums(
@@ -173,17 +170,6 @@ def moments_of_sums(
     )
 
 
-def whitened(found: Estimates) -> tuple[Floats, float]:
-    """Return A, and the edge that its eigenvalues keep below where words are independent."""
-    rates = np.clip(found.rates, 1e-4, 0.999)
-    rarest = 1 / (np.sqrt(found.n_documents) * found.contrast**2)
-    scale = 1 / np.sqrt(np.maximum(found.variance(rates), rarest))
-    white = scale[:, None] * (found.pairs - np.outer(found.rates, found.rates)) * scale
-    np.fill_diagonal(white, 0.0)
-    ratio = len(rates) / found.n_documents
-    return white, float(2 * np.sqrt(ratio) + ratio)
-
-
 def learnable(found: Estimates | NoisyMoments) -> int:
     """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn.
 
@@ -192,7 +178,7 @@ def learnable(found: Estimates | NoisyMoments) -> int:
     found : Estimates or NoisyMoments
         Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
     """
-    white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
+    white, edge = found.whitened()
     with one_blas_thread():  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)
     return int((values > edge).sum())

@@ -22,15 +22,13 @@ Several sources (reports and a public corpus) are combined cell by cell, by prec
 **Where public word vectors say which words go together** the logits have another prior. With F the first d principal
 directions of the vectors under the unigram :math:`u^0`, :math:`F^\top \mathrm{diag}(u^0) F = 1`,
 
-.. math:: B_{kv} = \ln u^0_v + b_v + F_v a_k + r_{kv}, \qquad
-          a_{kj} \sim N(\bar a_{kj}, \tau^2_j), \quad r_{kv} \sim N(0, c), \quad b_v \sim N(0, s_v^2) .
+.. math:: B_{kv} = \ln u^0_v + F_v a_k + r_{kv}, \qquad
+          a_{kj} \sim N(\bar a_{kj}, \tau^2_j), \quad r_{kv} \sim N(0, c) .
 
 :math:`\tau^2` (one for each block of five directions) and c follow from the evidence, by MacKay's step with the
 diagonal of the Gauss-Newton curvature: directions that explain nothing are switched off, and words go their own ways
 as far as the reports say so. :math:`\bar a` is 0 where reports tell much. Where a bit is noisier than one document's
-word (variance above .5) it is a share of the coordinates of topics made from the vectors alone. b is 0 for reports.
-Where noise was added to sums, s is the relative error of the unigram, which pairs of words then correct, and c is .2
-at least.
+word (variance above .5) it is a share of the coordinates of topics made from the vectors alone.
 
 Wrong vectors would do harm there. So they are asked first whether they know which words go together in *these* reports
 (:func:`agreement`); where they do not, topics are fitted without them. Everything is computed from reports and public
@@ -52,7 +50,7 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import one_blas_thread
 from discreet.errors import CorpusError
-from discreet.lda.moments.estimates import Estimates, NoisyMoments, whitened
+from discreet.lda.moments.estimates import Estimates, NoisyMoments
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 
 Floats = NDArray[np.float64]
@@ -265,13 +263,11 @@ class Prior(NamedTuple):
     #: (d,): c and tau squared; these follow from the evidence.
     spread: float
     scales: Floats
-    #: (n_words,): variance of b.
-    doubt: Floats
 
     def logits(self, parameters: Sequence[Floats]) -> Floats:
-        """Return the logits of topics, (n_topics, n_words), at r, log S, log m, a and b."""
-        own, _, _, coordinates, shift = parameters
-        return self.base + shift + coordinates @ self.along.T + own
+        """Return the logits of topics, (n_topics, n_words), at r, log S, log m and a."""
+        own, _, _, coordinates = parameters
+        return self.base + coordinates @ self.along.T + own
 
 
 class _Rule(NamedTuple):
@@ -282,25 +278,19 @@ class _Rule(NamedTuple):
     least_spread: float
     largest_spread: float
     public_share: float
-    #: How far the unigram itself may be off, at most: variance of its logarithm.
-    doubt: float = 0.0
 
 
 _MUCH, _SOME = _Rule(0.5, 100, 0.003, 1.0, 0.0), _Rule(0.15, 25, 0.1, 0.3, 0.6)
 _LITTLE = _SOME._replace(largest_spread=0.5)
-#: Of sums to which noise was added, whose pairs tell more of the unigram than it does itself.
-_NOISY_SUMS = _Rule(0.15, 25, 0.2, 0.5, 0.6, doubt=1.0)
 
 
-def _rule_of(found: Source) -> _Rule:
-    if isinstance(found, NoisyMoments):
-        return _NOISY_SUMS
+def _rule_of(found: Estimates) -> _Rule:
     if found.noise > _NOISY:
         return _LITTLE if found.noise > _VERY_NOISY else _SOME
     return _MUCH
 
 
-def agreement(found: Source, vectors: Floats) -> float:
+def agreement(found: Estimates, vectors: Floats) -> float:
     """Return how far above chance the vectors know which words go together in the reports, in standard deviations.
 
     The whitened covariance of the reports (whose noise is the same in every cell) is multiplied by the cosines of the
@@ -315,8 +305,7 @@ def agreement(found: Source, vectors: Floats) -> float:
         pointing = centred(vectors, rates / rates.sum())[known]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-12)
         cosines = pointing @ pointing.T
-        cells = found.dependence() if isinstance(found, NoisyMoments) else whitened(found)[0]
-        cells = cells[np.ix_(known, known)]
+        cells = found.whitened()[0][np.ix_(known, known)]
         rng = np.random.default_rng(0)
         shuffled: list[float] = []
         for _ in range(_SHUFFLES):
@@ -327,7 +316,7 @@ def agreement(found: Source, vectors: Floats) -> float:
 
 
 def fit_topics_with_vectors(
-    found: Source,
+    found: Estimates,
     vectors: Floats,
     n_topics: int,
     seed: int,
@@ -342,20 +331,19 @@ def fit_topics_with_vectors(
     length = float(target.unigram.sum())
     unigram = target.unigram / length
     base = np.log(unigram)
-    doubt = np.minimum(1 / (target.rate_weight * target.unigram**2), rule.doubt)
     with one_blas_thread():
         along = directions(centred(vectors, unigram), unigram, _DIRECTIONS)
         tilt = np.log(topics_of_vectors(vectors, unigram, n_topics, 0)).T - base
         centre = rule.public_share * (tilt * unigram) @ along
-        prior = Prior(base, along, centre, _FIRST_SPREAD, np.full(along.shape[1], _FIRST_SCALE), doubt)
+        prior = Prior(base, along, centre, _FIRST_SPREAD, np.full(along.shape[1], _FIRST_SCALE))
         own = rule.start * rng.standard_normal((n_topics, len(base)))
         coordinates = centre + _START_OF_COORDINATES * rng.standard_normal(centre.shape)
-        parameters = [own, *start_of_pairs(length, n_topics), coordinates, np.zeros(len(base))]
+        parameters = [own, *start_of_pairs(length, n_topics), coordinates]
 
         def slopes() -> list[Floats]:
             return _slopes(parameters, target, prior)
 
-        for step in descend(parameters, slopes, n_steps, RATE, (1, 1, 1, 3, 1)):
+        for step in descend(parameters, slopes, n_steps, RATE, (1, 1, 1, 3)):
             if step % _EVERY == 0:
                 tell(callback, "fitting topics to moments", step, n_steps)
                 if rule.first_evidence <= step < _SETTLED * n_steps:
@@ -364,23 +352,21 @@ def fit_topics_with_vectors(
 
 
 def _slopes(parameters: list[Floats], target: Target, prior: Prior) -> list[Floats]:
-    """Return the gradient in r, log S, log m, a and b; an infinite tau leaves the data's part alone."""
-    own, log_pairs, log_weight, coordinates, shift = parameters
+    """Return the gradient in r, log S, log m and a; an infinite tau leaves the data's part alone."""
+    own, log_pairs, log_weight, coordinates = parameters
     by_data, _ = gradients([prior.logits(parameters), log_pairs, log_weight], target, prior.base, np.inf)
     by_logits, by_pairs, by_weight = by_data
-    doubt = np.maximum(prior.doubt, 1e-12)
     return [
         by_logits + own / prior.spread,
         by_pairs,
         by_weight,
         by_logits @ prior.along + (coordinates - prior.centre) / prior.scales,
-        np.where(prior.doubt > 0, by_logits.sum(0) + shift / doubt, 0.0),
     ]
 
 
 def _evidence(parameters: list[Floats], target: Target, prior: Prior, rule: _Rule) -> Prior:
     """Return c and tau squared anew: what the parameters amount to, over how many of them the data determine."""
-    own, log_pairs, log_weight, coordinates, _ = parameters
+    own, log_pairs, log_weight, coordinates = parameters
     phi = softmax(prior.logits(parameters))
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     slopes = ((pairs @ phi) ** 2).astype(np.float32)

@@ -32,8 +32,9 @@ from discreet._base.callers import warn_caller
 from discreet._base.progress import Callback, tell
 from discreet._base.threads import one_blas_thread, share_out
 from discreet.errors import ParameterError, WeakForecastWarning
-from discreet.lda.moments.estimates import Channel, learnable, noise_variance
-from discreet.lda.moments.fit import LEAST_AGREEMENT, Source, agreement, fit_topics, fit_topics_with_vectors
+from discreet.lda.moments import fit
+from discreet.lda.moments.estimates import Channel, Estimates, learnable, noise_variance
+from discreet.lda.moments.fit import MomentTopics, Source
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -133,23 +134,16 @@ def learn_topics(
         )
     believed, fitted = None, None
     if vectors is not None:
-        believed = agreement(found, vectors)
-        if believed >= LEAST_AGREEMENT:
-            fitted = fit_topics_with_vectors(found, vectors, n_topics, seed, callback=callback)
+        assert isinstance(found, Estimates)  # of reports: questions to silos read vectors in another way
+        believed = fit.agreement(found, vectors)
+        if believed >= fit.LEAST_AGREEMENT:
+            fitted = fit.fit_topics_with_vectors(found, vectors, n_topics, seed, callback=callback)
     used = fitted is not None
-    fitted = fitted or fit_topics([found, *beside], n_topics, seed, callback=callback)
-    if reports is None or not reports.to_refine_on:
-        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, known, False, believed, used)
-    topic_word, topic_weight = refine_topics(
-        reports.blocks,
-        fitted.topic_word,
-        fitted.topic_weight,
-        fitted.unigram,
-        reports.channel,
-        n_threads=n_threads,
-        callback=callback,
-    )
-    return Learned(topic_word, topic_weight, fitted.unigram, known, True, believed, used)
+    fitted = fitted or fit.fit_topics([found, *beside], n_topics, seed, callback=callback)
+    refined = reports is not None and reports.to_refine_on
+    if reports is not None and refined:
+        fitted = refine_topics(reports, fitted, n_threads=n_threads, callback=callback)
+    return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, known, refined, believed, used)
 
 
 class _Prior(NamedTuple):
@@ -166,23 +160,19 @@ def _prior(topic_weight: Floats, unigram: Floats, channel: Channel) -> _Prior:
 
 
 def refine_topics(
-    blocks: Callable[[int], Iterable[NDArray[np.uint8]]],
-    topic_word: Floats,
-    topic_weight: Floats,
-    unigram: Floats,
-    channel: Channel,
+    reports: Reports,
+    fitted: MomentTopics,
     *,
     n_passes: int = 15,
     n_threads: int = 1,
     callback: Callback | None = None,
-) -> tuple[Floats, Floats]:
-    """Improve topics on the reports themselves; return topics, whose rows sum to 1, and their weights, which do.
+) -> MomentTopics:
+    """Improve topics on the reports themselves; ``fitted``: where to begin, and the prior's mean.
 
-    ``blocks(size)`` goes through all reports, as 0/1 rows of at most ``size`` at a time; called once a pass.
-    ``topic_word``: where to begin, and the prior's mean; ``unigram``: rates of words, whose sum is the mean number of
-    words in a document. Memory: 4 bytes a report and topic, besides the blocks.
+    Memory: 4 bytes a report and topic, besides the blocks.
     """
-    prior = _prior(topic_weight, unigram, channel)
+    topic_word, unigram, blocks = fitted.topic_word, fitted.unigram, reports.blocks
+    prior = _prior(fitted.topic_weight, unigram, reports.channel)
     anchor = _ANCHOR * topic_word + _FLOOR
     start = (1 - _UNIGRAM_AT_START) * topic_word + _UNIGRAM_AT_START * unigram / unigram.sum()
     mean = start.astype(np.float32)
@@ -203,7 +193,9 @@ def refine_topics(
             mean = np.exp(psi(posterior) - psi(posterior.sum(1, keepdims=True))).astype(np.float32)
             tell(callback, "refining topics on reports", number + 1, n_passes)
     weight = total.sum(1)
-    return posterior / posterior.sum(1, keepdims=True), weight / weight.sum()
+    return fitted._replace(
+        topic_word=posterior / posterior.sum(1, keepdims=True), topic_weight=weight / weight.sum()
+    )
 
 
 def infer_topics(

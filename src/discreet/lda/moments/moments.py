@@ -30,8 +30,10 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,6 +73,8 @@ def stray_bits(packed: NDArray[np.uint8], n_words: int) -> bool:
 _BLOCK = 16_384
 _RANDOMISE = "each writer's text becomes a report on the writer's side (BitChannel, discreet perturb)"
 _LARGEST = 2**31
+#: What numpy raises for a file that holds something else.
+_DAMAGE = (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 #: Words of one column in a block (4,096 rows); a tile of columns stays in the first cache.
 _WORDS = 64
 _TILE = 32
@@ -264,7 +268,7 @@ class Moments:
                 return _made(fields, cls, max_bytes)
         except FileNotFoundError:
             raise CorpusError(f"there are no moments at {path}.") from None
-        except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             raise CorpusError(
                 f"{path} does not hold moments as Moments.save writes them ({type(error).__name__})."
             ) from None
@@ -386,13 +390,6 @@ def add_pair_counts(rows: NDArray[np.uint8], out: NDArray[np.int64], n_threads: 
         share_out(work, tiles, n_threads)
 
 
-class _Channel(NamedTuple):
-    p: float
-    q: float
-    limit: int | None
-    reproducible: bool
-
-
 def _made(fields: Any, kind: type[Moments], max_bytes: int) -> Moments:
     """Make moments of what numpy reads, without pickles, one array after another."""
     if sorted(fields.files) != sorted(_FORMS):
@@ -410,7 +407,7 @@ def _made(fields: Any, kind: type[Moments], max_bytes: int) -> Moments:
     limit, reproducible = int(field("limit")), int(field("reproducible"))
     if not (math.isfinite(p) and math.isfinite(q)) or limit < 0 or reproducible not in (0, 1):
         raise ValueError("channel")
-    channel = _Channel(p, q, limit or None, bool(reproducible))
+    channel: Any = SimpleNamespace(p=p, q=q, limit=limit or None, reproducible=reproducible)
     made = kind(int(field("n_words")), channel=channel, max_bytes=max_bytes)
     upper, kept = np.zeros((made.n_words, made.n_words), np.int64), field("upper")
     if len(kept) != made.n_words * (made.n_words + 1) // 2:
