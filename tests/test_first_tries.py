@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -20,6 +21,7 @@ from discreet import (
     PrivateSVILDA,
     fit_topics,
 )
+from discreet._base.arrays import holds_text
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity
@@ -185,9 +187,39 @@ def test_a_frame_of_texts_is_no_counts(release):
     np.testing.assert_array_equal(made.release_.transform(frame), made.transform(COUNTS[:, :3]))
 
 
+def test_text_below_the_first_rows_of_a_frame_is_seen():
+    for texts in ([None] * 9 + ["a bill"], ["a bill"] + [None] * 9):
+        for frame in (
+            pd.DataFrame({"n": range(10), "note": texts}),
+            pl.DataFrame({"n": range(10), "note": texts}),
+        ):
+            assert holds_text(frame)
+            with pytest.raises(CorpusError, match="this frame has columns of text"):
+                PrivateLDA(2).fit(frame)
+    assert not holds_text(pd.DataFrame({"bill": [1, 2]}, dtype=object))
+    assert not holds_text(pl.DataFrame({"bill": [1, 2]}))
+
+
+def test_what_are_no_texts_in_an_order_is_refused_before_anything_is_booked():
+    for given in ({"a": "bill"}, {"bill", "rent"}):
+        ledger = Ledger(1.0)
+        with pytest.raises(
+            CorpusError, match=f"expected an iterable of texts or a Corpus, found {type(given).__name__}"
+        ):
+            fit_topics(given, epsilon=1.0, ledger=ledger)
+        assert not ledger.entries
+
+
 def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"^fit_topics\(\) got .* 'stopwords'\. Did you mean 'stop_words'\?"):
         fit_topics(TEXTS, epsilon=1.0, stopwords="english")
+    for typed, meant in (
+        ("eps", "epsilon"),
+        ("k", "n_topics"),
+        ("author", "person"),
+    ):
+        with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
+            fit_topics(TEXTS, **{"epsilon": 1.0, "n_topics": 2, typed: 1})
     with pytest.raises(
         TypeError, match=r"^PrivateLDA\.__init__\(\) .* 'n_components'\. Did you mean 'n_topics'"
     ):

@@ -75,6 +75,24 @@ def test_another_language_than_that_of_the_stop_words_is_warned_of(notes, capsys
     assert "list of stop words" not in capsys.readouterr().out
 
 
+def test_persons_that_are_row_numbers_and_one_that_is_many_are_warned_of(notes, capsys):
+    for whose, said in (
+        (str, "Each document has a client of its own. Where --person is a row number"),
+        (lambda row: "unknown" if row % 3 else str(row), "One client has 200 of 300 documents"),
+        (lambda row: str(row // 2), ""),
+    ):
+        rows = "".join(f"{whose(row)},ward bed nurse\n" for row in range(300))
+        (notes / "a.csv").write_text("who,text\n" + rows)
+        assert run("check a.csv --person who --unit-name client --topics 1".split()) == 0
+        told = capsys.readouterr().out
+        assert "discreet check" not in told
+        warned = [line for line in told.splitlines() if "own." in line or "One client" in line]
+        assert len(warned) == bool(said)
+        assert all(line.startswith(f"PRIVATE | Warning: {said}") for line in warned)
+    assert run("check a.csv --topics 1".split()) == 0
+    assert "of its own" not in capsys.readouterr().out
+
+
 def test_shares_of_languages_are_shares_of_tokens():
     corpus = Corpus.from_texts(["der Hund und der Mann bellt", "a dog"])
     shares = dict(language_shares(corpus.vocabulary, corpus.counts.sum(0).A1))

@@ -59,6 +59,7 @@ MISTAKES = [
         "perturb notes.csv --text note --vocabulary wards.txt --epsilon 2 --per document --words 9 --out r.bin",
         "--words",
     ),
+    (f"{FIT} --language no", "write --read languages=VALUE"),
     ("fitt notes.csv", "No such command 'fitt'. Did you mean 'fit'? See `discreet --help`."),
 ]
 

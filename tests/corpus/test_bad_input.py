@@ -296,7 +296,7 @@ def test_sparse_files_of_other_content(tmp_path):
         read_corpus(tmp_path / "b.npz")
     for value, message in ((-1, "Negative"), (np.nan, "NaN"), (0.5, "not whole")):
         sp.save_npz(tmp_path / "c.npz", sp.csr_matrix([[1, 0], [0, value]]))
-        with pytest.raises(CorpusError, match=rf"c\.npz: .*{message}.*row 1"):
+        with pytest.raises(CorpusError, match=rf"c\.npz: .*{message}.*row 2"):
             read_corpus(tmp_path / "c.npz")
 
 

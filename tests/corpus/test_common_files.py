@@ -8,9 +8,11 @@ import subprocess
 import sys
 import zipfile
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 import scipy.sparse as sp
 
@@ -113,7 +115,7 @@ def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
     assert refusal(tmp_path).endswith('in Western Europe, or "latin-1".')
     (tmp_path / "3.txt").write_text("ma\xf1ana", encoding="utf-8")
     assert "would misread 1 others" in refusal(tmp_path)
-    assert "save the 1 that are not as UTF-8" in refusal(tmp_path)
+    assert "save the 1 that are not as UTF-8 (1.txt)." in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -153,9 +155,18 @@ def test_xlsx(tmp_path):
     assert "row 4: field 'text' must be text, found nothing; skip_empty=True" in refusal(path)
     assert "no field for text='body'; its fields are 'who', 'text', 'ward'" in refusal(path, text="body")
     workbook(path, notes=[["text"], [3]])
-    assert "row 2: field 'text' must be text, found a number" in refusal(path)
+    assert "no words in 1 document" in refusal(path)
     workbook(path, notes=[])
     assert "is empty" in refusal(path)
+
+
+def test_a_number_or_a_date_among_the_texts_of_a_sheet_is_text(tmp_path):
+    """Somebody had typed a telephone number into the column: the sheet was refused, the same sheet as CSV was not."""
+    typed = [612345678, 12.5, True, date(2023, 5, 1), "bed"]
+    workbook(tmp_path / "a.xlsx", notes=[["text", "row"], *([cell, 1] for cell in (*typed, None))])
+    corpus = read_corpus(tmp_path / "a.xlsx", token_pattern=r"\S+", skip_empty=True)
+    assert corpus.vocabulary == ("12.5", "2023-05-01", "612345678", "bed", "true")
+    assert corpus.n_skipped == 1
 
 
 def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):
@@ -170,6 +181,15 @@ def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):
     assert "its fields are 'a', 'b', 'c'." in refusal(path, **options)
     workbook(path, A=[["Socio", "Nota", "x"], ["Socio", "Nota", "x"]])
     assert read_corpus(path, **options).notes == ()
+
+
+def test_columns_below_a_title_are_named_where_another_is_asked_for(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["Complaints of 2024"], [], ["who", "text"], ["ana", "late"]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    assert "its fields are 'who', 'text'. Did you mean 'text'?" in refusal(tmp_path / "a.xlsx", text="texts")
+    assert read_corpus(tmp_path / "a.xlsx").n_documents == 1
 
 
 def test_a_cover_sheet_is_no_trap(tmp_path):

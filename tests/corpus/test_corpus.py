@@ -73,20 +73,20 @@ def test_takes_what_scikit_learn_takes(make):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([[1, -1]], "Negative values in data passed to X (row 0)"),
-        ([[1, 0], [np.nan, 1]], "Input X contains NaN (row 1)"),
-        ([[1, 0], [np.inf, 1]], "infinity (row 1)"),
-        ([[1, 0.5]], "not whole numbers (row 0)"),
-        ([[2.0**31, 0]], "above 2147483647 (row 0)"),
+        ([[1, -1]], "Negative values in data passed to X in row 1 (counted from 1)"),
+        ([[1, 0], [np.nan, 1]], "Input X contains NaN in row 2 (counted from 1)"),
+        ([[1, 0], [np.inf, 1]], "infinity in row 2 (counted from 1)"),
+        ([[1, 0.5]], "not whole numbers in row 1 (counted from 1)"),
+        ([[2.0**31, 0]], "above 2147483647 in row 1 (counted from 1)"),
         ([1, 2], "Expected 2D array"),
         ([[]], "0 feature(s) (shape=(1, 0)) while a minimum of 1 is required."),
         (np.zeros((0, 3)), "0 sample(s)"),
         ([[1j, 0]], "Complex data not supported"),
         (
             sp.csr_matrix([[0, 1.5], [2, -3]]),
-            "not whole numbers (row 0); Negative values in data passed to X (row 1)",
+            "not whole numbers in row 1 (counted from 1); Negative values in data passed to X in row 2 (",
         ),
-        (np.full((9, 2), -1), "(row 0, 1, 2, 3, 4 and 4 more)"),
+        (np.full((9, 2), -1), "in row 1, 2, 3, 4, 5 and 4 more (counted from 1)"),
     ],
 )
 def test_names_the_first_bad_rows(X, message):
@@ -99,7 +99,7 @@ def test_repeated_entries_that_overflow_are_an_error():
     X = sp.csr_matrix(
         (np.array([2**30, 2**30], np.int32), np.array([0, 0]), np.array([0, 0, 2])), shape=(2, 1)
     )
-    with pytest.raises(CorpusError, match="row 1: repeated entries"):
+    with pytest.raises(CorpusError, match=r"row 2 .counted from 1.: repeated entries"):
         check_counts(X)
 
 
@@ -240,10 +240,10 @@ def test_n_words_is_checked(corpus):
         ({"vocabulary": ["a", 1]}, "expected a word (str), found int"),
         ({"persons": [1]}, "persons must have shape (2,)"),
         ({"persons": [1.5, 2]}, "persons must name whose document each row is"),
-        ({"persons": ["a", None]}, "row 1 has nothing"),
+        ({"persons": ["a", None]}, "row 2 (counted from 1) has nothing"),
         ({"labels": [1]}, "labels must have shape (2,)"),
-        ({"labels": [None, "a"]}, "row 0 is neither"),
-        ({"labels": ["a", 1]}, "row 1 is neither"),
+        ({"labels": [None, "a"]}, "row 1 (counted from 1) is neither"),
+        ({"labels": ["a", 1]}, "row 2 (counted from 1) is neither"),
         ({"vocabulary": "ab"}, "got one str"),
     ],
 )
@@ -314,7 +314,7 @@ def test_copies_for_worker_processes_are_the_same(corpus):
 
 
 def test_from_texts_refuses_what_is_not_text():
-    with pytest.raises(CorpusError, match="text 1: expected str, found bytes"):
+    with pytest.raises(CorpusError, match=r"text 2 .counted from 1.: expected str, found bytes"):
         Corpus.from_texts(["fine text", b"bytes"])
     with pytest.raises(CorpusError, match=r"use \[text\]"):
         Corpus.from_texts("one text")

@@ -89,10 +89,12 @@ def test_tokens_are_counted_as_they_are():
     listed = Corpus.from_tokens(TOKENS, vocabulary=["a", "z"])
     assert listed.counts.toarray().tolist() == [[1, 0], [0, 0], [1, 0]]
     assert listed.word_origin.kind == "unknown"
-    with pytest.raises(CorpusError, match="document 0: expected a list of tokens, found str"):
+    with pytest.raises(
+        CorpusError, match=r"document 1 .counted from 1.: expected a list of tokens, found str"
+    ):
         Corpus.from_tokens(["nurse bed"])
     for bad in (["a", 1], ["a", ""], ["a", "b\nc"], [None], 7):
-        with pytest.raises(CorpusError, match="document 1: ") as found:
+        with pytest.raises(CorpusError, match=r"document 2 .counted from 1.: ") as found:
             Corpus.from_tokens([["fine", MARK], bad])
         assert MARK not in str(found.value)
 
@@ -170,7 +172,8 @@ def test_missing_text_in_lists_is_counted_and_told_what_to_do():
     for call in calls:
         for given in (texts, iter(texts)):
             with pytest.raises(
-                CorpusError, match=r"text 1, 3, 4: .*NoneType, float; 3 in all: .*leave them out"
+                CorpusError,
+                match=r"text 2, 4, 5 .counted from 1.: .*NoneType, float; 3 in all .*leave them out",
             ):
                 call(given)
 

@@ -151,3 +151,12 @@ def test_files_of_word_processors_are_named(tmp_path):
     (tmp_path / "only" / "a.docx").write_bytes(b"PK\0")
     with pytest.raises(CorpusError, match=r"holds no \.txt file, only 1 \.docx file; save them as \.txt"):
         read_corpus(tmp_path / "only")
+
+
+@pytest.mark.parametrize("name", ["a.docx", "b.PDF", "c.odt"])
+def test_one_document_of_a_word_processor_is_answered_with_what_to_do(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\0")
+    with pytest.raises(
+        CorpusError, match=r"files are not read; save each document as \.txt, and name the folder"
+    ):
+        read_corpus(tmp_path / name)

@@ -142,7 +142,7 @@ def test_numbers_follow_the_order_of_the_ids_and_nothing_else():
 )  # fmt: skip
 def test_what_names_nobody_is_refused_with_its_row(nobody, what):
     assert person_key(nobody) is None
-    with pytest.raises(CorpusError, match="row 2 has") as error:
+    with pytest.raises(CorpusError, match=r"row 3 .counted from 1. has") as error:
         number_persons(["Jane Roe", 8, nobody, 8], 4)
     assert what in str(error.value)
     assert "Jane" not in str(error.value)
@@ -158,7 +158,7 @@ def test_what_names_nobody_is_refused_with_its_row(nobody, what):
     ],
 )  # fmt: skip
 def test_missing_persons_of_any_container_are_refused(persons):
-    with pytest.raises(CorpusError, match=r"row (0, )?1 ha"):
+    with pytest.raises(CorpusError, match=r"row (1, )?2 .counted from 1. ha"):
         number_persons(persons, 2)
 
 

@@ -3,15 +3,16 @@ import gzip
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from tests.naive import corpus as naive
 
-from discreet.corpus import Corpus, Tokenizer, counting, read_corpus
+from discreet.corpus import Corpus, Tokenizer, counting, read_corpus, read_into_shards
 from discreet.corpus.formats import counts as count_lines
 from discreet.corpus.formats.table import find_format
 from discreet.corpus.vocabulary import WordOrigin
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ParameterError
 
 DOCUMENTS = [
     {"body": "The cat sat, the cat ran.", "who": "ann", "year": 1999},
@@ -59,6 +60,17 @@ def test_json_lines(tmp_path, expected):
     check(read_corpus(other, text="body", person="who", encoding="utf-16"), expected)
     renamed = path.rename(tmp_path / "e.txt")
     check(read_corpus(renamed, "jsonl", text="body", person="who"), expected)
+
+
+def test_a_delimiter_is_of_csv_alone(tmp_path):
+    """It was passed over in silence for JSON Lines."""
+    write_jsonl(tmp_path / "a.jsonl")
+    (tmp_path / "docword.b.txt").write_text("1\n1\n1\n1 1 1\n")
+    for source in (tmp_path / "a.jsonl", tmp_path / "docword.b.txt", pd.DataFrame({"text": ["a bill"]})):
+        with pytest.raises(ParameterError, match=r"delimiter= cannot be used with .*: CSV alone has one"):
+            read_corpus(source, delimiter=";")
+    with pytest.raises(ParameterError, match="CSV alone has one"):
+        read_into_shards(tmp_path / "a.jsonl", tmp_path / "shards", text="body", delimiter=";")
 
 
 def test_csv(tmp_path, expected):

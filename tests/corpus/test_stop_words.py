@@ -1,5 +1,6 @@
 """Public lists of stop words add up; which they are is said, never found from the texts."""
 
+import re
 import sys
 import types
 from pathlib import Path
@@ -219,3 +220,13 @@ def test_norwegian_goes_by_no_and_nynorsk_is_told_of_it():
     for name in ("nynorsk", "nn"):
         with pytest.raises(ParameterError, match=r"Did you mean norwegian\?"):
             languages.collect_stop_words(name)
+
+
+def test_the_page_of_languages_names_each_list_and_its_codes():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "languages.md").read_text()
+    told = re.search(r"^(Arabic .*?)\.$", page, re.MULTILINE | re.DOTALL)
+    listed = {}
+    for entry in " ".join(told[1].split()).split(", "):
+        name, codes = entry.split(" ")
+        listed |= {code: name.lower() for code in re.findall(r"`(\w\w)`", codes)}
+    assert listed == languages.LANGUAGES

@@ -148,6 +148,41 @@ Csr = Any
 Matrix = ArrayLike | sp.sparray | sp.spmatrix
 
 
+def as_csr(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
+    """Return a matrix of numbers, of whatever kind, as CSR whose index arrays point inside its shape.
+
+    ``CorpusError`` where it is none; ``advice``: what to do where it holds text.
+    """
+    values = X if sp.issparse(X) else as_numbers(X, advice=advice)
+    if values.dtype.kind == "c":
+        raise CorpusError("Complex data not supported: counts are real numbers.")
+    if len(values.shape) != 2:
+        raise no_matrix(values.shape)
+    if sp.issparse(X):
+        return inside_its_shape(X)
+    if values.dtype.char in "eg":  # scipy has no half precision, and none above double
+        values = values.astype(np.float64)
+    return sp.csr_matrix(values)  # stores what is not zero: NaN too
+
+
+def no_matrix(shape: tuple[int, ...], if_texts: str = "") -> CorpusError:
+    """Say that this is no matrix of documents by words."""
+    return CorpusError(
+        f"Expected 2D array (documents x words), got an array of shape {shape} instead. {if_texts}Reshape your data: "
+        "X.reshape(1, -1) is one document."
+    )
+
+
+def refuse_nothing(n_documents: int, n_words: int) -> None:
+    """Refuse documents where there are none, or no words."""
+    for found, what in ((n_words, "feature"), (n_documents, "sample")):
+        if found == 0:
+            shape = (n_documents, n_words)
+            raise CorpusError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
 def inside_its_shape(X: Any) -> Csr:
     """Return a sparse matrix of any format as CSR whose index arrays point inside its shape.
 
@@ -216,12 +251,6 @@ def _is_broken(X: Any) -> bool:
     return broken or any(outside)
 
 
-_COUNT_ANEW = (
-    "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or of a file or a frame "
-    "read_corpus(frame, text=..., vocabulary=release.vocabulary)"
-)
-
-
 def carried(X: Any, name: str) -> Any:
     """Return what X carries by this name, or None. Only what its class declares: a frame may have any column."""
     return getattr(X, name) if hasattr(type(X), name) else None
@@ -269,7 +298,7 @@ def in_order(
     X: Any,
     words: tuple[str, ...] | None,
     what: str = "counts",
-    advice: str = _COUNT_ANEW,
+    advice: str = COUNT_ITS_WORDS,
     *,
     drop_others: bool = False,
 ) -> Any:
@@ -305,7 +334,7 @@ def column_order(
     X: Any,
     words: tuple[str, ...] | None,
     what: str = "counts",
-    advice: str = _COUNT_ANEW,
+    advice: str = COUNT_ITS_WORDS,
     *,
     drop_others: bool = False,
 ) -> list[int] | None:
@@ -334,8 +363,9 @@ def is_frame(source: Any) -> bool:
 
 
 def holds_text(source: Any) -> bool:
-    """Whether this is a frame with columns of text, as its first rows show."""
-    return is_frame(source) and any(isinstance(one, str) for one in np.asarray(source[:5]).ravel())
+    """Whether this is a frame with columns of text, in whatever row it begins."""
+    may = is_frame(source) and np.asarray(source[:0]).dtype.kind in "OUT"  # numbers are not copied
+    return may and any(isinstance(one, str) for one in np.asarray(source).ravel())
 
 
 def first_words(

@@ -287,7 +287,7 @@ def list_lines(path: str | os.PathLike[str], *called: Part) -> list[str]:
         try:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:  # which would show the bytes
-            fault = "must be UTF-8 text, one entry per line"
+            fault = "must be UTF-8 text, one entry per line; save it as UTF-8"
         if "\0" in text:
             fault = "must be UTF-8 text, one entry per line, but holds zero bytes"
     if fault:

@@ -47,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import carried
 from discreet._base.lazy import is_sharded
-from discreet._base.validate import first_few, is_whole
+from discreet._base.validate import is_whole, rows_shown
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
 _MADE_TEXT = frozenset({"none", "nan", "nat", "<na>", "na", "n/a", "#n/a", "null"})
@@ -203,13 +203,11 @@ def check_labels(rows: object, labels: ArrayLike | Sequence[str] | None, n_rows:
     if values.dtype.kind in "iu" or (values.dtype.kind == "O" and all(map(is_whole, listed))):
         large = [row for row, label in enumerate(listed) if not -(2**63) <= label < 2**63]
         if large:
-            raise CorpusError(
-                f"labels that are numbers must lie below 2^63, but row {first_few(large)} is larger."
-            )
+            raise CorpusError(f"numbers as labels must lie below 2^63, but row {rows_shown(large)} is not.")
         return values.astype(np.int64)
     wrong = [row for row, label in enumerate(listed) if not isinstance(label, str)]
     if wrong:
-        raise CorpusError(f"labels must be all int or all str; row {first_few(wrong)} is neither.")
+        raise CorpusError(f"labels must be all int or all str; row {rows_shown(wrong)} is neither.")
     return _as_objects(listed)  # one long label must not widen all the others
 
 
@@ -323,7 +321,7 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
         what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
         raise CorpusError(
             f"persons must name whose document each row is, by text or whole numbers, but row "
-            f"{first_few([first + row for row in nobody])} {'has' if len(nobody) == 1 else 'have'} "
+            f"{rows_shown(first + row for row in nobody)} {'has' if len(nobody) == 1 else 'have'} "
             f"{' or '.join(what)}; name them, or leave those documents out."
         )
     return [key for key in keys if key is not None]

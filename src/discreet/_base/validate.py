@@ -28,7 +28,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255
 #: What other libraries call a parameter.
-_ELSEWHERE = {"n_components": "n_topics", "seed": "random_state"}
+_ELSEWHERE = {"n_components": "n_topics", "k": "n_topics", "seed": "random_state", "author": "person"}
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
 Given = ParamSpec("Given")
@@ -155,6 +155,11 @@ def first_few(items: Iterable[object], most: int = 5) -> str:
     listed = list(items)
     text = ", ".join(str(item) for item in listed[:most])
     return text if len(listed) <= most else f"{text} and {len(listed) - most} more"
+
+
+def rows_shown(rows: Iterable[int]) -> str:
+    """Return the first few of numbers of rows as people count them."""
+    return f"{first_few(row + 1 for row in rows)} (counted from 1)"
 
 
 def shown(value: Any) -> str:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 #: Where so much of the text stands on the list of a language, it is written in it.
 _WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
-#: Of texts without any of a language's stop words, as they are where its list is in use.
-_SHOWN_LANGUAGES = 2
 _STOP = ' To stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
 
 
@@ -71,10 +69,22 @@ class Preview(NamedTuple):
             if share >= _WRITTEN:
                 said = (
                     f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
-                    "words, which is not in use; they would fill the topics. Leave them out: "
-                    f"`stop_words={language!r}`."
+                    "words, "
+                    f"which is not in use; they would fill the topics. Leave them out: `stop_words={language!r}`."
                 )
                 told.append(("stop_words", ParameterError(said)))
+        if self.called != "document" and self.n_units == self.n_documents > 1:
+            said = (
+                f"Each document has a {self.called} of its own. Where `person` is a row number, hardly anybody's texts "
+                f"are protected together: name the field that is the same in all documents of a {self.called}."
+            )
+            told.append(("person", ParameterError(said)))
+        elif self.n_units > 1 and 2 * self.most_documents > self.n_documents:
+            said = (
+                f"One {self.called} has {self.most_documents:,} of {self.n_documents:,} documents, which count as "
+                "those of one. Where that entry of `person` stands for several, or for nobody known, leave them out."
+            )
+            told.append(("person", ParameterError(said)))
         topics, words = self.forecast.n_topics, round(self.n_words)
         if self.few_words:
             most = words // WORDS_A_TOPIC
@@ -98,10 +108,7 @@ class Preview(NamedTuple):
         if self.called != "document":
             whose += f" of {self.n_units:,} {plural(self.called)}, at most {self.most_documents:,} of one"
         empty = f"; {self.n_empty:,} without a word that counts" if self.n_empty else ""
-        spoken = ", ".join(f"{name.capitalize()} {100 * share:.0f} %" for name, share in self.languages)
         lines = [f"{whose}{empty}."]
-        if spoken:
-            lines.append(f"Of the words that count, on lists of stop words that are not in use: {spoken}.")
         if not self.few_words:  # of which a warning says all
             lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
         return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
@@ -144,7 +151,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
         called,
         expected,
-        language_shares(corpus.vocabulary, tokens, _WORDS_OF_A_LANGUAGE)[:_SHOWN_LANGUAGES],
+        language_shares(corpus.vocabulary, tokens, _WORDS_OF_A_LANGUAGE),
         forecast,
         large_delta(topics.delta, n_units, called),
     )
@@ -162,7 +169,11 @@ def warn_of(
     ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
     """
     free = math.isinf(topics.epsilon)
-    go_on = {"n_topics": free or topics.allow_unlearnable, "delta": free or topics.allow_large_delta}
+    go_on = {
+        "person": free,
+        "n_topics": free or topics.allow_unlearnable,
+        "delta": free or topics.allow_large_delta,
+    }
     seen = preview(corpus, words, copy.copy(topics), called)
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
     for about, fault in seen.faults():

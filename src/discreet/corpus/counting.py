@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_numbers, holds_text, inside_its_shape
-from discreet._base.validate import first_few
+from discreet._base.arrays import COUNT_THE_WORDS, Csr, as_csr, holds_text, no_matrix, refuse_nothing
+from discreet._base.validate import rows_shown
 from discreet.corpus.languages import Breaks
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
@@ -178,10 +178,11 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
             continue
         others = [(number, text), *((row, other) for row, other in entries if not isinstance(other, str))]
         rows = [row for row, _ in others]
-        kinds = dict.fromkeys(type(other).__name__ for _, other in others)
+        kinds = ", ".join(dict.fromkeys(type(other).__name__ for _, other in others))
         raise CorpusError(
-            f"text {first_few(rows)}: expected str, found {', '.join(kinds)}; {len(rows)} in all: decode them, or "
-            "leave them out, with their persons: [text for text in texts if isinstance(text, str)]."
+            f"text {rows_shown(rows)}: expected str, found {kinds}; {len(rows)} in all (a float may be NaN, a missing "
+            "text): decode them, or leave them out, with their persons: [text for text in texts if isinstance(text, "
+            "str)]; of a frame, with text=, `skip_empty=True` does."
         )
 
 
@@ -189,7 +190,7 @@ def _only_tokens(documents: Iterable[Any]) -> Iterator[list[str]]:
     for number, document in enumerate(documents):
         tokens = check_tokens(document)
         if isinstance(tokens, str):
-            raise CorpusError(f"document {number}: {tokens}.")
+            raise CorpusError(f"document {rows_shown([number])}: {tokens}.")
         yield tokens
 
 
@@ -242,11 +243,7 @@ def check_counts(X: Any, *, n_words: int | None = None, advice: str = COUNT_THE_
     """
     known: Any = getattr(X, "counts", None)  # a Corpus: its counts were checked when it was made
     counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X, advice)
-    for what, size in (("feature", counts.shape[1]), ("sample", counts.shape[0])):
-        if size == 0:
-            raise CorpusError(
-                f"Found array with 0 {what}(s) (shape={counts.shape}) while a minimum of 1 is required."
-            )
+    refuse_nothing(*counts.shape)
     if n_words is not None and counts.shape[1] != n_words:
         raise CorpusError(
             f"X has {counts.shape[1]} features, but {n_words} words are expected; "
@@ -287,19 +284,12 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
     if holds_text(X):
         raise CorpusError(f"this frame has columns of text, but counts of words are expected: {advice}.")
     if isinstance(shape, tuple) and len(shape) != 2:
-        raise _no_matrix(shape, f"If these are texts, {advice}. ")
-
-
-def _no_matrix(shape: tuple[int, ...], if_texts: str = "") -> CorpusError:
-    return CorpusError(
-        f"Expected 2D array (documents x words), got an array of shape {shape} instead. {if_texts}Reshape your data: "
-        "X.reshape(1, -1) is one document."
-    )
+        raise no_matrix(shape, f"If these are texts, {advice}. ")
 
 
 def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
     """Do what :func:`check_counts` does, but allow no documents and no words."""
-    counts = _as_csr(X, advice)
+    counts = as_csr(X, advice)
     data = _whole(counts)
     counts: Csr = sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
     if not counts.has_canonical_format:
@@ -308,7 +298,7 @@ def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
         counts.sum_duplicates()
         if counts.data.max(initial=0) > _LARGEST:
             row = int(_rows(counts, counts.data.argmax()))
-            raise CorpusError(f"row {row}: repeated entries add up to over 2^31 - 1.")
+            raise CorpusError(f"row {rows_shown([row])}: repeated entries add up to over 2^31 - 1.")
     if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()
@@ -317,19 +307,6 @@ def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
     counts.indices = counts.indices.astype(kind, copy=False)
     counts.indptr = counts.indptr.astype(kind, copy=False)
     return counts
-
-
-def _as_csr(X: Any, advice: str) -> Any:
-    values = X if sp.issparse(X) else as_numbers(X, advice=advice)
-    if values.dtype.kind == "c":
-        raise CorpusError("Complex data not supported: counts are whole numbers.")
-    if len(values.shape) != 2:
-        raise _no_matrix(values.shape)
-    if sp.issparse(X):
-        return inside_its_shape(X)
-    if values.dtype.char in "eg":  # scipy has no half precision, and none above double
-        values = values.astype(np.float64)
-    return sp.csr_matrix(values)  # stores what is not zero: NaN too
 
 
 def _whole(counts: Any) -> NDArray[Any]:
@@ -342,7 +319,7 @@ def _whole(counts: Any) -> NDArray[Any]:
     def note(bad: NDArray[np.bool_], what: str) -> None:
         if bad.any():
             rows = np.unique(_rows(counts, np.flatnonzero(bad)))
-            faults.append(f"{what} (row {first_few(rows.tolist())})")
+            faults.append(f"{what} in row {rows_shown(rows.tolist())}")
 
     if data.dtype.kind == "f":
         finite = np.isfinite(data)

@@ -62,7 +62,7 @@ _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _DAMAGED = "is damaged: its compressed data cannot be read; copy or download it again"
 #: What libraries raise for files that are not what they should be.
 _DAMAGE = (
-    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, NotImplementedError, RecursionError,
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RuntimeError,
     SyntaxError, TypeError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 #: What is wrong with a file that cannot be read.

@@ -157,12 +157,13 @@ def read_corpus(
     called = by_row["labels"]
     if isinstance(called, list) and all(isinstance(one, str) and _NUMBER.fullmatch(one) for one in called):
         by_row["labels"] = [int(label) for label in called]
+    refuse_options(name, {"delimiter": None if name == "csv" else delimiter}, "CSV alone has one")
     if of_texts:
         words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, person, label)
         refuse_options(name, {"sheet": None if name == "xlsx" else sheet}, "it has no sheets")
         if row is None:
-            refuse_options(name, {"format": format, "delimiter": delimiter}, "it has columns")
+            refuse_options(name, {"format": format}, "it has columns")
         reading = Reading(
             fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
         )

@@ -19,7 +19,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from discreet._base.files import Writer, write_files
-from discreet._base.validate import first_few
+from discreet._base.validate import rows_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
@@ -111,7 +111,7 @@ def _line_writer(values: NDArray[Any], kind: str) -> Writer:
     broken = [row for row, line in enumerate(lines) if len(f"{line}.".splitlines()) != 1 or not line]
     if broken:
         raise CorpusError(
-            f'{kind} of row {first_few(broken)} are empty or hold a line break; only "npz" can hold them.'
+            f'{kind} of row {rows_shown(broken)} are empty or hold a line break; only "npz" can hold them.'
         )
     return lambda file: _write_lines(lines, file)
 

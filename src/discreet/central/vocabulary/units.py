@@ -86,7 +86,7 @@ def check_kind(X: Any) -> None:
             "expected an iterable of texts or a Corpus, found a matrix; name its columns with "
             "Corpus(counts, vocabulary), or pass it to PrivateLDA directly if the words are public."
         )
-    if not isinstance(X, Iterable):
+    if not isinstance(X, Iterable) or isinstance(X, Mapping | set | frozenset):
         raise CorpusError(f"expected an iterable of texts or a Corpus, found {type(X).__name__}.")
 
 

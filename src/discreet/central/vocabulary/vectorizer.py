@@ -153,6 +153,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     >>> words = PrivateCountVectorizer(epsilon=2.0, random_state=0).fit(texts)
     >>> list(words.get_feature_names_out())
     ['model', 'of', 'text', 'topics']
+    >>> words.transform(texts)  # a corpus, for PrivateLDA
+    Corpus(80 documents, 4 privately chosen words, 240 tokens, no persons)
     """
 
     _: KW_ONLY

@@ -6,6 +6,7 @@ one is named by its number.
 
 import json
 import os
+import warnings
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -191,8 +192,9 @@ def _triples(lines: list[bytes], how: _Lines) -> NDArray[np.int64] | None:
         return np.zeros((0, 3), np.int64)
     values: Any = None
     try:
-        values = np.loadtxt(lines, np.float64 if how.real else np.int64, comments=None, ndmin=2)
-    except (ValueError, OverflowError):  # the error would show what it found
+        with warnings.catch_warnings(action="error"):  # of lines that are blank to numpy alone
+            values = np.loadtxt(lines, np.float64 if how.real else np.int64, comments=None, ndmin=2)
+    except (ValueError, OverflowError, UserWarning):  # the error would show what it found
         return None
     if values.shape != (len(lines), how.n_fields) or not (np.abs(values) < 2.0**53).all():
         return None

@@ -251,7 +251,7 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
     absent = [f"`{name}={quoted(field)}`" for name, field in option.items() if field not in names]
     if absent:
         strange = next(field for field in option.values() if field not in names)
-        near = nearest(strange, filter(is_field_name, names))
+        near = nearest(strange, filter(is_field_name, names)) or " Name one of these."
         raise CorpusError(
             f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}.{near}"
         )

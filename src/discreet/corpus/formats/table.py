@@ -126,6 +126,8 @@ _CONVERTED = (
         "Corpus(counts, vocabulary, labels=labels.astype(int))",
     ),
 )
+#: Documents of word processors, which a folder of texts may hold beside them.
+NOT_READ = (".doc", ".docx", ".odt", ".pdf", ".ppt", ".pptx", ".rtf")
 #: The file that makes a folder one of shards.
 MANIFEST = "manifest.json"
 FORMATS = {row.name: row for row in _ROWS}
@@ -164,8 +166,13 @@ def find_format(path: str | os.PathLike[str]) -> str:
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if file.suffix.lower() == ".zip":
         raise not_unpacked(os.fspath(path), "zip")
+    if file.suffix.lower() in NOT_READ:
+        raise CorpusError(
+            f"{os.fspath(path)}: {file.suffix} files are not read; save each document as .txt, and name the folder."
+        )
     raise CorpusError(
-        f"{os.fspath(path)}: its name does not say what it is; give `format=`, one of {listed()}."
+        f"{os.fspath(path)}: its name does not say what it is; give `format=`, one of {listed()} (lines: a document a "
+        "line; txt: a folder of them)."
     )
 
 

@@ -215,6 +215,8 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
     if not header:
         raise CorpusError(f"{problems.name} is empty: expected names of columns and at least one document.")
     records = records_of_rows(header, rows, reading, problems)
+    # Cells have types, a column has none: a number or a date among the texts is what somebody typed.
+    records = (record._replace(text=None if record.text is None else str(record.text)) for record in records)
     return gather(records, reading, problems, place="row {}".format)
 
 
@@ -246,7 +248,8 @@ def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iter
         return 0, [], filled
     sizes = [sum(cell is not None for cell in row) for _, row in first]
     showing = [place for place, (_, row) in enumerate(first) if wanted <= set(map(str, row))]
-    below = next((place for place in showing if sizes[place] > max(sizes[:place], default=0)), 0)
+    wide = next((place for place, size in enumerate(sizes) if size > 1), 0)  # below a title
+    below = next((place for place in showing if sizes[place] > max(sizes[:place], default=0)), wide)
     number, header = first[below]
     return number, ["" if cell is None else str(cell) for cell in header], chain(first[below + 1 :], filled)
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from discreet._base.callers import warn_caller
-from discreet._base.validate import is_there, path_shown
+from discreet._base.validate import first_few, is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
@@ -30,6 +30,7 @@ from discreet.corpus.formats.records import (
     records_of_objects,
     records_of_rows,
 )
+from discreet.corpus.formats.table import NOT_READ
 from discreet.errors import CorpusError, Proposal
 
 #: What may stand between the columns of CSV, and what it is called.
@@ -226,8 +227,6 @@ def read_lines(path: PathLike, reading: Reading) -> Corpus:
 
 _FOLDER_FIELDS = ("text", "file", "folder")
 _TEXT_ENDINGS = (".txt", ".txt.gz")
-#: Documents of word processors, which a folder of texts may hold beside them.
-_NOT_READ = (".doc", ".docx", ".odt", ".pdf", ".ppt", ".pptx", ".rtf")
 
 
 def read_txt(path: PathLike, reading: Reading) -> Corpus:
@@ -277,18 +276,19 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
 
 def _of_two_encodings(folder: Path, names: list[str]) -> str:
     """Say of a folder in which some files are UTF-8, and others are not, that no one encoding reads it; or nothing."""
-    wide = other = 0
+    wide, other = 0, list[str]()
     for file in names:
         with open_source(folder / file) as source:
             text = source.raw.read()
         if not text.isascii():
             is_utf8 = text.decode("utf-8", "ignore").encode() == text
-            wide, other = wide + is_utf8, other + (not is_utf8)
+            wide += is_utf8
+            other += [] if is_utf8 else [file]
     if not wide:
         return ""
     return (
-        f" That would misread {wide} others, which are UTF-8 and have letters beyond ASCII: save the {other} that are "
-        "not as UTF-8."
+        f" That would misread {wide} others, which are UTF-8 and have letters beyond ASCII: save the {len(other)} that "
+        f"are not as UTF-8 ({first_few(other)})."
     )
 
 
@@ -296,7 +296,7 @@ def _documents(files: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the files that are documents, and those of word processors, which are not read."""
     found = sorted(files)
     shown = [name for name in found if not any(part.startswith(".") for part in name.split("/"))]
-    ignored = [name for name in shown if name.lower().endswith(_NOT_READ)]
+    ignored = [name for name in shown if name.lower().endswith(NOT_READ)]
     texts = [name for name in found if name.endswith(_TEXT_ENDINGS)]
     return texts or [name for name in shown if name not in set(ignored)], ignored
 

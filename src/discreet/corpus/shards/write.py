@@ -109,10 +109,9 @@ def write_shards(
                 pieces, corpus, ShardCutter(new, shard_documents, owned), callback, corpus.n_documents
             )
     stream = _Stream(corpus, vocabulary, words_are_public)
-    first = stream.start()
     with new_folder(folder) as new:
-        pieces = (rows for rows, *_ in stream.pieces()) if not first else stream.routed(Spill(new))
-        return _fill(pieces, stream, ShardCutter(new, shard_documents, first), callback)
+        pieces = stream.routed(Spill(new)) if stream.owned else (rows for rows, *_ in stream.pieces())
+        return _fill(pieces, stream, ShardCutter(new, shard_documents, stream.owned), callback)
 
 
 def restrict_shards(
@@ -168,12 +167,7 @@ class _Stream:
         if words_are_public:
             self.word_origin = WordOrigin.public("words_are_public=True in write_shards")
         self._declared, self._listed = words_are_public, vocabulary is not None
-        self._first: Any = None
-        self.cut: Mapping[str, Any] = {}
-
-    def start(self) -> bool:
-        """Look at the first piece, and return whether there are persons."""
-        self._first = next(self._pieces, None)
+        self._first: Any = next(self._pieces, None)
         if self._first is None:
             raise CorpusError("there is nothing to write: expected at least one piece of counts.")
         counts, persons = _parts(self._first)
@@ -185,13 +179,13 @@ class _Stream:
                 )
             self.vocabulary = words
             self.word_origin = self.word_origin if self._declared else counts.word_origin
-        self.cut = getattr(counts, "cut", {})
-        return persons is not None
+        self.cut: Mapping[str, Any] = getattr(counts, "cut", {})
+        #: Whether pieces come with persons.
+        self.owned = persons is not None
 
     def pieces(self) -> Iterator[tuple[Rows, Any, Any]]:
         """Yield rows, and whose they are and what they were, as both were given."""
-        counts, persons = _parts(self._first)
-        owned, labelled = persons is not None, getattr(counts, "labels", None) is not None
+        labelled = getattr(_parts(self._first)[0], "labels", None) is not None
         for piece in chain([self._first], self._pieces):
             given, persons = _parts(piece)
             self.word_origin = self.word_origin.after(choices_of(given))
@@ -213,7 +207,7 @@ class _Stream:
             if getattr(given, "cut", {}) != self.cut:
                 self.cut = {}  # no one way to cut new texts alike
             labels: NDArray[Any] | None = given.labels if isinstance(given, Corpus) else None
-            if (persons is not None) != owned or (labels is not None) != labelled:
+            if (persons is not None) != self.owned or (labels is not None) != labelled:
                 raise CorpusError("either all pieces come with persons, or with labels, or none does.")
             yield Rows(counts, None, labels), persons, given
 
@@ -293,11 +287,12 @@ def read_into_shards(
     names = {format or (_FRAMES if framed else find_format(path)) for path in files}
     name = next(iter(names))
     if framed:
-        refuse_options("of data frames", {"format": format, "delimiter": delimiter}, "it has columns")
+        refuse_options("of data frames", {"format": format}, "it has columns")
     elif len(names) > 1 or not names <= set(TEXT_FORMATS):
         raise ParameterError(
             "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
         )
+    refuse_options(name, {"delimiter": None if name == "csv" else delimiter}, "CSV alone has one")
     listed = listed_words(vocabulary, words_are_public, encoding=encoding, files=files)
     cut = choose_tokenizer(tokenizer)
     read = read_frames if framed else reader_of(name).function("read")
