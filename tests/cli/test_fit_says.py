@@ -40,7 +40,7 @@ def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
     assert Release.load(tmp_path / "people").promise.privacy_unit == "person"
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
     assert (
-        "Protecting each document: epsilon = 20, delta = 1e-06. Fields seen: body, patient, ward. Use --person"
+        "Protecting each document: epsilon = 20, delta = 1e-06. Fields seen: 'body', 'patient', 'ward'. Use --person"
         in said
     )
 
@@ -48,7 +48,7 @@ def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
 def test_how_many_words_were_chosen_and_what_was_forecast_is_said(capsys, notes, tmp_path):
     _, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
     release = Release.load(tmp_path / "model")
-    assert f"{len(release.vocabulary)} words were chosen privately" in said
+    assert f"Words that were chosen privately: {len(release.vocabulary)};" in said
     assert "".join(release.configuration["forecast"].split()) in "".join(said.split())  # lines are broken
 
 
@@ -88,7 +88,10 @@ def test_a_document_that_stands_in_the_header_is_not_shown(capsys, tmp_path):
     )
     code, said = fit(capsys, path, tmp_path / "model", "--text", "body")
     assert code == 0, said
-    assert "Fields seen: body, ward and 1 more, too long to show. Use --person FIELD" in said
+    assert (
+        "Fields seen: 'body', 'ward' and 1 more, not shown, because names so long may be text. Use --person FIELD"
+        in said
+    )
     assert "Brannigan" not in said
 
 

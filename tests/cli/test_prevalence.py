@@ -1,6 +1,7 @@
 """`discreet prevalence`: from notes with a ward and a date to shares that may leave."""
 
 import csv
+import io
 import json
 import re
 from dataclasses import replace
@@ -9,10 +10,16 @@ import numpy as np
 import pytest
 
 from discreet import Ledger, PrivateLDA
+from discreet.central.prevalence.brought import error_in_points
 from discreet.cli.app import run
 from discreet.release.prevalence import PrevalenceRelease
 
 WORDS = [f"{stem}{letter}" for stem in ("fall", "fever", "ticket") for letter in "abcdefgh"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +71,7 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
-    assert "each group against all the others, all tested together: 9 of 9 are clear at 95 %" in said
+    assert "between each group and all the others, all tested together: 9 of 9 are clear at 95 %" in said
     found = made.against_rest()
     for low, high in zip(found.low.ravel(), found.high.ravel(), strict=True):  # each with its interval
         assert f"{100 * low:+.1f} to {100 * high:+.1f}" in said
@@ -220,6 +227,17 @@ def test_names_of_wards_are_chosen_privately(ward_notes, tmp_path):
     made = PrevalenceRelease.load(tmp_path / "w.json")
     assert made.groups == ("north", "south", "west")
     assert "chosen privately" in made.to_html()
+
+
+def test_shares_of_persons_can_have_their_own_name(ward_notes, tmp_path, capsys):
+    call = [*command(ward_notes), "--unit-name", "pasient", "--out", str(tmp_path / "a.json")]
+    assert run(call) == 2
+    assert "`person`" not in capsys.readouterr().err
+    assert run([*call, "--person", "patient"]) == 0
+    assert "Protecting each pasient (field 'patient')" in capsys.readouterr().err
+    made = PrevalenceRelease.load(tmp_path / "a.json")
+    assert made.promise.called == "pasient"
+    assert "pasients" not in made.card()
 
 
 def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
@@ -383,7 +401,7 @@ def test_a_month_of_its_own_leaves_the_others_out(ward_notes, tmp_path):
     assert PrevalenceRelease.load(tmp_path / "february.json").groups == ("2024-02",)
 
 
-def test_documents_without_a_ward_are_in_no_group(ward_notes, tmp_path):
+def test_documents_without_a_ward_are_in_no_group_and_their_holder_is_told(ward_notes, tmp_path, capsys):
     lines = (ward_notes / "notes.jsonl").read_text().splitlines()
     notes = [json.loads(line) for line in lines]
     for row, note in enumerate(notes[:900]):
@@ -396,7 +414,10 @@ def test_documents_without_a_ward_are_in_no_group(ward_notes, tmp_path):
     arguments += ["--text", "body", "--by", "ward", "--groups", str(ward_notes / "wards.txt"), "--seed", "0"]
     assert run([*arguments, "--epsilon", "1", "--out", str(tmp_path / "w.json")]) == 0
     exact = [sum(note.get("ward") == ward for note in notes) for ward in ("north", "south", "west")]
+    said = "PRIVATE | 900 of 3,000 documents have no 'ward', and are in none of the groups."
+    assert said in " ".join(capsys.readouterr().err.split())
     assert PrevalenceRelease.load(tmp_path / "w.json").n_units == pytest.approx(exact, abs=60)
+    assert "have no" not in (tmp_path / "w.json").read_text() + (tmp_path / "w.md").read_text()
 
 
 def test_shares_that_were_released_are_shown_again_at_no_cost(ward_notes, tmp_path, capsys):
@@ -443,8 +464,51 @@ def test_shares_are_shown_and_say_that_the_topics_are_counted(ward_notes, tmp_pa
     where = [*wards_by_quarter(ward_notes), "--epsilon", "2", "--seed", "0", "--out", str(out)]
     assert run(["prevalence", str(tmp_path / "topics"), *notes, *where, *ledger]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "each group against all the others, all tested together" in said
+    assert "between each group and all the others, all tested together" in said
     made = PrevalenceRelease.load(out)
     assert len(made.groups) == 6
     for told in (made.card(), made.to_html()):
         assert "counted in the promise: both stand on one ledger" in told
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_on_a_terminal_it_asks_before_it_spends(ward_notes, tmp_path, monkeypatch, capsys, answer, code):
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    book, out = tmp_path / "b.json", tmp_path / "s.json"
+    line = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt"), "--epsilon", "1"]
+    assert run([*line, "--ledger", str(book), "--out", str(out)]) == code
+    said = capsys.readouterr().err
+    assert "Spend epsilon 1 of 1 that " in said
+    assert ("Nothing was spent" in said) == (code != 0)
+    assert book.exists() == out.exists() == (code == 0)
+
+
+@pytest.mark.parametrize("person", [None, "patient"])
+def test_what_noise_will_do_is_said_of_a_middling_group(ward_notes, tmp_path, capsys, person):
+    """Whoever wrote in two groups counts half in each; the smallest and the largest group are not the middling one."""
+    rows = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
+    size = dict.fromkeys(("north", "south", "west"), 0.0)
+    for row in rows:
+        own = [one for one in rows if one["patient"] == row["patient"]] if person else [row]
+        size[row["ward"]] += 1 / len(own)
+    middling = round(sorted(size.values())[1])
+    line = [
+        *command(ward_notes),
+        "--by",
+        "ward",
+        "--groups",
+        str(ward_notes / "wards.txt"),
+        "--epsilon",
+        "0.02",
+    ]
+    line += ["--person", person] if person else []
+    assert run([*line, "--seed", "0", "--out", str(tmp_path / "s.json")]) == 0
+    said = capsys.readouterr().err
+    called = "persons" if person else "documents"
+    points = error_in_points(middling, 3, 0.02)
+    assert (
+        f"PRIVATE | a middling group has {middling} {called}: noise will move a share by about {points:.1f}"
+        in said
+    )
+    assert ("Fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)

@@ -70,7 +70,7 @@ def test_the_promise_names_the_fields_that_the_delimiter_parts(tmp_path, monkeyp
     (tmp_path / "a.csv").write_text("patient;ward;note\n" + "1;A;bed ward pain\n2;B;nurse bed ward\n" * 30)
     line = "fit a.csv --read delimiter=; --text note --out m --epsilon 9 --delta 1e-3 --topics 2 --seed 0"
     run(line.split())
-    assert "Fields seen: patient, ward, note." in capsys.readouterr().err
+    assert "Fields seen: 'patient', 'ward', 'note'." in capsys.readouterr().err
 
 
 def test_words_with_blanks_are_parted_by_commas(tmp_path, monkeypatch, capsys):

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from tests.prevalence.test_estimator import WARDS, X, trained
 
-from discreet import Ledger, PrivateFit, TopicPrevalence, fit_topics
-from discreet.central.prevalence.groups import periods
-from discreet.central.prevalence.labelled import place_in_groups
+from discreet import Ledger, PrivateFit, TopicPrevalence, fit_topics, read_corpus
+from discreet.central.prevalence.groups import grouping, periods
+from discreet.central.prevalence.labelled import place_in_groups, read_labels
 from discreet.errors import CorpusError, DiscreetError, ParameterError, ReleaseError
 from discreet.privacy.accounting import events
 
@@ -70,7 +70,7 @@ def test_labels_that_do_not_fit_cost_nothing(by, message):
     [
         (
             ["08/02/2025"] * N,
-            rf"{N:,} of {N:,} labels \(rows 1, 2, .* more, counted from 1\): with freq= .*2025-02-08 or",
+            rf"{N:,} of {N:,} labels \(rows 1, 2, .* more, counted from 1 without a header\): with .*2025-02-08 or",
         ),
         (["2024"] * N, "spans more than one quarter"),
         (["2023-12-31"] * N, "1 label is not among the 3 groups.*Take a longer public range"),
@@ -333,6 +333,37 @@ def test_a_ledger_too_long_to_be_read_again_is_refused_before_it_is_booked_on():
 def test_more_parts_than_a_file_may_tell_of_cost_nothing():
     days = {"freq": "day", "start": "1870-01-01", "end": "2024-12-31", "division": "date"}
     fails("Nothing was booked", ["2024-01-05"] * N, **days)
+
+
+def test_the_ends_of_the_range_show_whether_the_day_comes_first():
+    """Dates such as 05-01-2024 were refused, with no way to say which number is the day."""
+    for ends, dates, months in (
+        (("01-01-2024", "31-12-2024"), ["05-01-2024", "31/12/2024", "5-1-2024 14:05"], [0, 11, 0]),
+        (("01/01/2024", "12/31/2024"), ["05/01/2024", "12-31-2024", "2024-05"], [4, 11, 4]),
+        (("01-2024", "12/2024"), ["05/2024", "1.5.2024", "2024-05-01"], [4, 4, 4]),
+    ):
+        made = grouping(None, "month", *ends, "error")
+        assert (made.names[0], made.names[-1], len(made.names)) == ("2024-01", "2024-12", 12)
+        assert read_labels(dates, made, 3).tolist() == months
+    for date in ("13-13-2024", "12-31-2024", "1-2/2024"):
+        with pytest.raises(CorpusError, match="must be a date such as"):
+            read_labels([date], grouping(None, "month", "01-01-2024", "31-12-2024", "error"), 1)
+    with pytest.raises(
+        CorpusError, match="write start and end in the same way, one of them with a day above 12"
+    ):
+        read_labels(["31-12-2024"], grouping(None, "month", "2024-01", "2024-12", "error"), 1)
+    for ends in (("01-02-2024", "01-03-2024"), ("31-01-2024", "12-31-2024")):
+        with pytest.raises(ParameterError, match="the 31 shows which number is the day"):
+            periods(*ends, "month")
+
+
+def test_rows_of_labels_are_those_of_the_file(tmp_path):
+    """Where rows were left out, the others were counted, and the row named was another."""
+    (tmp_path / "a.csv").write_text("text,ward\nbed,north\n,north\n,north\nbed,east\n")
+    corpus = read_corpus(tmp_path / "a.csv", label="ward", skip_empty=True, vocabulary=["bed"])
+    topics = trained()
+    with pytest.raises(CorpusError, match=r"first seen in row 4, counted from 1 without a header"):
+        TopicPrevalence(topics, ["north", "south"], epsilon=0.5).fit(corpus.restrict(topics.vocabulary))
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_what_people_say_of_shares_stands_on_page_and_card(tmp_path):
     told = made.with_details(title="Notes of <two> wards", owner="Quality office", contact="q@example.org")
     page, card = told.to_html(), told.card()
     assert "<h1>Notes of &lt;two&gt; wards</h1>" in page
-    assert '<p class="hint">2 topics in 2 groups</p>' in page
+    assert '<p class="hint"><span>2 topics in 2 groups</span> <span>' in page
     assert "owner: Quality office" in page
     assert card.startswith("# Notes of ")
     assert "| owner | Quality office |" in card

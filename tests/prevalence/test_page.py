@@ -20,7 +20,7 @@ from discreet.privacy import events
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import differences
 from discreet.release.prevalence.shares import overall
-from discreet.report.prevalence_page import table_csv
+from discreet.report.prevalence_page import prevalence_page, shown_intervals, table_csv
 
 HOSTILE = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", 'a"b', "\u202egnp.exe"]
 
@@ -84,10 +84,17 @@ def test_page_terminal_table_and_sentences_show_one_interval_for_a_difference(ca
 
 
 def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsys):
-    show_shares(release(np.tile([0.5, 0.3, 0.2], (6, 1))), console(quiet=False))
+    made = release(np.tile([0.5, 0.3, 0.2], (6, 1)))
+    show_shares(made, console(quiet=False))
     told = capsys.readouterr().err
+    _, low, high = shown_intervals(made, made.against_rest())
+    page = prevalence_page(made)
+    for ends in zip(low[:, 0], high[:, 0], strict=True):  # the largest topic, on the page and here
+        least, most = (f"{100 * end:.1f}" for end in ends)
+        assert f"{least} to {most}" in told
+        assert f"{least}\u2013{most}" in page
     assert "none is clear at 95 %" in told
-    assert "The 12 largest of 18 shares, each with its own interval" in told
+    assert "The 12 largest of 18 shares, each with its interval among all of them:" in told
     assert "share in %" in told
     assert "points" not in told
     show_shares(release([[0.9, 0.1]]), console(quiet=False))
@@ -105,7 +112,7 @@ def test_the_terminal_lists_no_shares_of_a_group_that_may_be_empty(capsys):
     show_shares(made, console(quiet=False))
     told = capsys.readouterr().err
     assert "Corse" not in told
-    assert "All shares, without those of 1 group that may be empty, each with its own interval" in " ".join(
+    assert "All shares, without those of 1 group that may be empty, each with its interval" in " ".join(
         told.split()
     )
     assert not told.startswith("Differences")
@@ -380,7 +387,7 @@ def test_no_interval_of_groups_that_are_there_is_cut_by_the_axis():
 def test_names_of_wide_characters_are_broken_at_half_as_many():
     page = release([[0.9, 0.1], [0.1, 0.9]], groups=["\u75c5" * 19, "a" * 19]).to_html()
     lines = re.findall(r'<tspan x="118"[^>]*>([^<]+)</tspan>', page)
-    assert lines[:4] == ["\u75c5" * 9, "\u75c5" * 9, "\u75c5", "a" * 19]
+    assert lines[:4] == ["\u75c5" * 10, "\u75c5" * 9, "a" * 17, "aa"]
 
 
 def test_three_sentences_say_what_it_comes_to():

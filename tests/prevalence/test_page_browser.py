@@ -67,6 +67,38 @@ def test_nothing_stands_outside_and_differences_are_seen_with_their_intervals(br
     context.close()
 
 
+@pytest.mark.parametrize("n_topics", [12, 20, 30])
+def test_twelve_groups_stand_on_four_sheets_of_paper(browser, tmp_path, n_topics):
+    shares = np.full((12, n_topics), 1 / n_topics)
+    for topic in range(n_topics // 2):  # every other topic clearly differs in a ward
+        shares[topic % 12, topic] += 0.3
+    names = [f"Krankenversicherung und Station {i}" for i in range(12)]
+    release(shares / shares.sum(1, keepdims=True), groups=names).to_html(tmp_path / "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    for paper in ("A4", "Letter"):
+        assert 0 < page.pdf(format=paper).count(b"/Type /Page\n") <= 4
+    folded = page.locator(".unclear summary")
+    assert folded.count() == (n_topics > 12)
+    if n_topics > 12:
+        assert folded.inner_text() == f"No clear difference: {n_topics - n_topics // 2} topics"
+        assert not page.locator(".unclear figure").first.is_visible()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["Geburtshilfe und Wöchnerinnen", "東京都立病院小児科外来", "Sykehuset på Østlandet"]
+)
+def test_names_of_groups_stay_within_their_chart(browser, tmp_path, name):
+    release([[0.9, 0.1], [0.1, 0.9]], groups=[name, "B"]).to_html(tmp_path / "r.html")
+    page = browser.new_page(viewport=VIEWS["desktop"]["viewport"])
+    page.goto((tmp_path / "r.html").as_uri())
+    left = "part => part.getBoundingClientRect().left"
+    chart = page.locator("figure svg").first
+    assert chart.locator("text.name").first.evaluate(left) >= chart.evaluate(left) - 3
+    page.close()
+
+
 def test_in_the_dark_words_stand_out_from_their_ground(browser, tmp_path):
     context = browser.new_context(**VIEWS["dark"])
     page = context.new_page()

@@ -92,7 +92,18 @@ def test_two_fits_of_one_text_show_no_clear_change():
     for a, b in ((0, 1), (1, 2), (0, 2)):
         found = compare(fits[a], fits[b])
         assert len(found.pairs) >= 6
-        assert found.in_words()[0].startswith("No change is clear")
+        assert not any(pair.clear for pair in found.pairs)
+        unfit, *said = found.in_words()
+        assert unfit == "Do not publish this comparison: reproducible, not for release."
+        assert len(said) == 1
+        assert said[0].startswith("No change is clear")
+    # Where half of the documents of one topic are gone, its change is clear.
+    gone = (shares[:, 0] > 0.5) & (np.arange(8000) % 2 == 0)
+    found = compare(fits[0], PrivateLDA(8, epsilon=2.0, random_state=3).fit(counts[~gone]).release_)
+    fell = next(pair for pair in found.pairs if pair.first == (fits[0].topic_word @ topics[0]).argmax())
+    assert fell.clear
+    left = shares[~gone, 0].mean() / shares[:, 0].mean()
+    assert fell.after / fell.before == pytest.approx(left, abs=0.06)
 
 
 def test_a_topic_of_one_alone_is_told():

@@ -384,7 +384,17 @@ def raw_svg(page):
     return saved.value.path().read_text()
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("n_topics", [12, 20, 30])
+def test_many_topics_stand_on_four_sheets_of_paper(browser, tmp_path, n_topics):
+    release(n_topics=n_topics, n_words=600, noise=0.002).to_html(tmp_path / "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    for paper in ("A4", "Letter"):
+        assert 0 < page.pdf(format=paper).count(b"/Type /Page\n") <= 4
+    page.close()
+
+
+@pytest.mark.parametrize("width", [375, 1024, 1280])
 def test_names_on_the_map_lie_on_nothing(clear, width):
     page, _ = clear(viewport={"width": width, "height": 800})
     boxes = page.locator("#map .name:visible:not(#called)").evaluate_all(BOXES)

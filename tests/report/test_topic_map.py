@@ -113,3 +113,13 @@ def test_a_label_lies_on_no_circle(n_topics):
             x = min(max(them.x, circle.label_x - half), circle.label_x + half)
             y = min(max(them.y, circle.label_y - tall), circle.label_y + tall)
             assert circle.crowded or math.hypot(them.x - x, them.y - y) >= them.radius - 0.2, (topic, other)
+
+
+def test_names_of_wide_letters_take_the_room_that_they_need():
+    assert topic_map.ems("病院") == 2
+    assert topic_map.ems("pasienttransport") == pytest.approx(16 * 0.62)
+    assert topic_map.fitting("東京都立病院小児科外来", 5) == 5
+    names = ["東京都立病院小児科外来", "sykepleie"]
+    for circle, name in zip(topic_map.lay_out(topics(2), None, names), names, strict=True):
+        half = topic_map.SMALL_SCREEN_FONT * topic_map.ems(name) / 2
+        assert half <= circle.small_x <= topic_map.WIDTH - half

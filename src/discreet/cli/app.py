@@ -241,6 +241,7 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     context: Any = getattr(error, "ctx", None)
     near = getattr(error, "possibilities", ())  # one suggestion is enough
     name = "" if near else str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    name = next(iter(get_close_matches(name, READ, cutoff=0.9)), name)  # "--language"
     if name in READ and any(each.name == "read" for each in getattr(context, "command", context).params):
         came += f"; write --read {name}={'true' if name == 'skip_empty' else 'VALUE'}"
     see = " See" if message.endswith("?") and not came else "; see"

@@ -22,6 +22,7 @@ from discreet.report.wording import by_share, mostly_noise, shown
 from discreet.report.wording import told as noise_told
 
 if TYPE_CHECKING:
+    from discreet import Ledger
     from discreet.report.comparison import Comparison
 
 _WIDE = 10_000
@@ -52,6 +53,20 @@ def whole_words(console: Console) -> Console:
     if not console.is_terminal:
         console.width = _WIDE
     return console
+
+
+def asks_before(yes: bool, quiet: bool) -> bool:
+    """Return whether a command asks before it spends: on a terminal, unless it was told not to."""
+    return not (yes or quiet) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_to_spend(epsilon: float, book: "Ledger | None", say: Console) -> None:
+    """Go on only if the person at the terminal says so."""
+    left = "" if book is None else f" of {book.remaining().epsilon:.4g} that {book.path} has left"
+    ask = f"Spend epsilon {epsilon:g}{left}?{'' if left else ' No --ledger remembers it.'}"
+    if not typer.confirm(ask, default=False, err=True):
+        say.print("Nothing was spent, and nothing written.")
+        raise typer.Exit(1)
 
 
 @contextmanager

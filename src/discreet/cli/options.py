@@ -79,8 +79,8 @@ CORPUS: File or folder that holds the documents; - for standard input.
 --unit-name: With --person: what one of them is called in ledger, card and report, such as patient. Public.
 --groups: The public list of groups, one per line.
 --every: decade, year, quarter, month, week or day: groups are periods.
---from: First day or month, such as 2024-01.
---to: Last day or month, such as 2026-06.
+--from: First day or month, such as 2024-01; or 01/12/2024, written as the dates are.
+--to: Last day or month, such as 2026-06; or 31/12/2026: a number above 12 shows which is the day.
 --private-groups: The names of groups are not public: choose them privately, too.
 --set NAME=VALUE: Any other parameter, by its name in Python; repeat it for others.
 --seed: Make the run reproducible. The result is then labelled: not for release.

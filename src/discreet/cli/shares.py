@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import discreet
 from discreet._base.files import read_list
-from discreet.cli.options import Group
+from discreet.cli.options import PRIVATE, Group
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
@@ -66,20 +66,56 @@ class InGroups(Group):
 
 
 def labels_of(
-    documents: Any, fields: tuple[str, ...], corpus: Path, known: str, options: dict[str, Any]
+    documents: Any, fields: tuple[str, ...], corpus: Path, known: str, options: dict[str, Any], say: Any
 ) -> Any:
     """Return the labels of documents that were read with the first of the fields; for a cross table a pair.
 
-    The second field is read by itself, with hardly a word of the texts.
+    The second field is read by itself, with hardly a word of the texts. How many have no label is said to whoever
+    holds them.
     """
+    from discreet.central.prevalence.groups import written
     from discreet.corpus import read_corpus
 
     if known == "shards":
         return None
-    if len(fields) == 1:
-        return documents.labels
-    given: dict[str, Any] = {**options, "label": fields[1], "vocabulary": documents.vocabulary[:1]}
-    return documents.labels, read_corpus(corpus, known, **given).labels
+    columns = [documents.labels]
+    if len(fields) == 2:
+        given: dict[str, Any] = {**options, "label": fields[1], "vocabulary": documents.vocabulary[:1]}
+        columns.append(read_corpus(corpus, known, **given).labels)
+    for field, labels in zip(fields, columns, strict=True):
+        n_without = sum(written(label) is None for label in labels)
+        if n_without:
+            of_all = f"{n_without:,} of {len(labels):,} documents"
+            say.print(f"{PRIVATE}{of_all} have no {field!r}, and are in none of the groups.")
+    return columns[0] if len(columns) == 1 else tuple(columns)
+
+
+def units_in_a_group(shares: "discreet.TopicPrevalence", documents: Any, labels: Any) -> int | None:
+    """Return how many units a middling group has, for whoever holds the texts; None where names are chosen privately.
+
+    Whoever wrote in several groups counts in part in each, as in the release.
+    """
+    import numpy as np
+
+    from discreet.central.prevalence.estimator import check_labels
+
+    groups = check_labels(shares, documents, labels)
+    if not isinstance(groups, np.ndarray) or not (groups >= 0).any():
+        return None
+    rows = np.flatnonzero(groups >= 0)
+    people = rows if documents.persons is None else documents.persons[rows]
+    _, whose, wrote = np.unique(people, return_inverse=True, return_counts=True)
+    return round(float(np.median(np.bincount(groups[rows], 1 / wrote[whose]))))
+
+
+def expected_of_shares(there: str, points: float, n_topics: int) -> str:
+    """Say how far noise will move a share, and what helps where a usual share would drown in it."""
+    wide = 2 * points > 100 / n_topics
+    help_ = " Fewer groups, longer periods or a larger --epsilon make it less." if wide else ""
+    return (
+        f"{there}: noise will move a share by about {points:.1f} points (standard error; intervals of 95 % reach at "
+        f"least twice as far to each side).{help_}"
+    )
 
 
 def check_field(corpus: Path, known: str, fields: tuple[str, ...]) -> None:
@@ -115,29 +151,31 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
     import numpy as np
 
     from discreet.cli.display import print_table
+    from discreet.report.prevalence_page import shown_intervals
     from discreet.report.wording import many, weighed
 
     over_time = len(made.periods) > 1
-    found = None if len(made.groups) == 1 else made.growth() if over_time else made.against_rest()
+    rest = made.against_rest() if len(made.groups) > 1 else None
+    found = made.growth() if over_time else rest
     sure = np.zeros(0, np.int64) if found is None else np.flatnonzero(found.certain)
     there = made.certain_groups
     kept = there if there.any() else ~there  # shares of a group that may be empty are those of noise
+    what = f"{_span(made)}, all topics" if over_time else "between each group and all the others, all"
     if found is not None and len(sure):
-        what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
         say.print(
-            f"Differences, {what} tested together: {len(sure)} of {found.certain.size} are clear at 95 %."
+            f"Differences {what} tested together: {len(sure)} of {found.certain.size} are clear at 95 %."
         )
         parts, form, over = (found.difference, found.low, found.high), "{:+.1f}", over_time
         chosen, columns = sure, ("group", ">topic", ">points", ">interval", "words")
     else:
-        alone, form, over = made.shares(), "{:.1f}", False
-        parts = (alone.share, alone.low, alone.high)
+        form, over = "{:.1f}", False
+        _, low, high = shown_intervals(made, rest)
+        parts = (made.shares().share, low.clip(0, 1), high.clip(0, 1))
         columns = ("group", ">topic", ">share in %", ">95 % interval", "words")
         chosen = np.flatnonzero(np.repeat(kept, len(made.topics)))
     chosen = chosen[np.argsort(-np.abs(parts[0].ravel()[chosen]), kind="stable")]
     if not len(sure):
         if found is not None:
-            what = f"{_span(made)}, all topics" if over_time else "between each group and all the others, all"
             say.print(
                 f"Of the differences {what} tested together, none is clear at 95 %: noise and chance may explain all.\n"
             )
@@ -148,7 +186,8 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         )
         left = len(kept) - int(kept.sum())
         without = f", without those of {many(left, 'group')} that may be empty" if left else ""
-        say.print(f"{which}{without}, each with its own interval (of the noise alone):")
+        whose = "its own interval, of the noise alone" if rest is None else "its interval among all of them"
+        say.print(f"{which}{without}, each with {whose}:")
     rows: list[tuple[str, ...]] = []
     cells: list[int] = chosen[:_MOST_SHOWN].tolist()
     marked = False

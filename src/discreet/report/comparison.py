@@ -401,7 +401,8 @@ def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict
         "bar_before": round(100 * (pair.before or 0) / largest, 1),
         "bar_after": round(100 * (pair.after or 0) / largest, 1),
         "shade": "noise" if not pair.clear else "more2" if change > 0 else "less2",
-        "change": f"{100 * change:+.1f}" + (f" ± {200 * pair.noise:.1f}" if pair.noise is not None else ""),
+        "change": f"{100 * change:+.1f}".replace("-", "\u2212")
+        + (f" ± {200 * pair.noise:.1f}" if pair.noise is not None else ""),
         "grew": ", ".join(map(shown, pair.grew)),
         "fell": ", ".join(map(shown, pair.fell)),
     }

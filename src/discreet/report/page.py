@@ -210,7 +210,8 @@ def _rounded(values: Floats) -> list[float]:
 
 #: Words of each topic that stand on the page itself, for readers without JavaScript and for print.
 _STATIC_WORDS = 10
-_LONGEST_ON_MAP = 18
+#: Of a name on the map, in sizes of its font.
+_WIDEST_ON_MAP = 11
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -306,8 +307,8 @@ def _starts_because(release: Release) -> str:
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     """What the page itself says of each topic."""
     on_map = [
-        "" if noisy else wording.cut(label[0], _LONGEST_ON_MAP)
-        for label, noisy in zip(listing.labels, listing.noisy, strict=True)
+        "" if noisy else wording.cut(name, topic_map.fitting(name, _WIDEST_ON_MAP))
+        for (name, *_), noisy in zip(listing.labels, listing.noisy, strict=True)
     ]
     circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
     overall = release.word_weight

@@ -55,7 +55,8 @@ def prevalence_page(release: PrevalenceRelease) -> str:
         template("prevalence.html.j2").render(
             title=title,
             subtitle=_title(release) if "title" in release.details else "",
-            details=_details(release),
+            details=wording.said_of(release),
+            reviewed=release.review,
             ordered=bool(periods),
             lines=release.table is not None and "freq" in release.configuration,
             private_groups=release.configuration.get("group_selection") == "private",
@@ -77,11 +78,6 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             csv=b64encode(table_csv(release).encode()).decode(),
         ),
     )
-
-
-def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
-    reviewed = [] if release.review is None else [("words of the topics", release.review)]
-    return wording.said_of(release) + reviewed
 
 
 def _title(release: PrevalenceRelease) -> str:
@@ -186,7 +182,7 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
         trend, sure = release.trend(some), release.trend(some, level=level).moves
         moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
         names = names if crossed else some
-    rest, low, high = _intervals(release, differences)
+    rest, low, high = shown_intervals(release, differences)
     # One scale for all charts of a page.
     whole = release.trend(release.groups) if crossed and over_time else trend
     top = axis_top(found.share, high if whole is None else whole.high)
@@ -194,7 +190,7 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
     for topic in order:
         if trend is not None:
             parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
-            svg = line_chart(*parts, names, top, flat=not moves[topic])
+            svg, clear = line_chart(*parts, names, top, flat=not moves[topic]), bool(moves[topic])
         else:
             parts = (found.share[at, topic], low[at, topic], high[at, topic], rest[at, topic])
             shown_ends = np.clip((low, high), 0, 1)
@@ -205,7 +201,8 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
                 (shown(name), f"{shown(group)}: {mid:.1f} % ({from_:.1f} to {to:.1f})")
                 for name, group, (mid, from_, to) in zip(names, groups, numbers, strict=True)
             ]
-            svg = interval_chart(*parts, told, [states[group][topic] for group in at], top)
+            own = [states[group][topic] for group in at]
+            svg, clear = interval_chart(*parts, told, own, top), {*own} != {"noise"}
         name = shown(release.topics[topic])
         charts.append(
             {
@@ -215,13 +212,14 @@ def _part(drawn: _Drawn, row: _Row, prefix: str) -> list[dict[str, Any]]:
                 "words": _words(release, topic),
                 "share": _percent(base[topic]),
                 "svg": Markup(svg),
+                "clear": clear,
                 "noisy": name.startswith(MOSTLY_NOISE),
             }
         )
     return charts
 
 
-def _intervals(release: PrevalenceRelease, differences: Differences | None) -> tuple[Any, Any, Any]:
+def shown_intervals(release: PrevalenceRelease, differences: Differences | None) -> tuple[Any, Any, Any]:
     """Return the share of all others, and each share's interval by the test of the differences from it."""
     found = release.shares()
     rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
@@ -270,21 +268,18 @@ def _spans(release: PrevalenceRelease) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = []
     at = 0
     for row in _rows_of(release):
-        spans += [(start, end, row.name) for start, end in _cut(at, at + len(row.groups))]
-        at += len(row.groups)
+        width, parts = len(row.groups), -(-len(row.groups) // _WIDEST)
+        ends = [at + width * part // parts for part in range(parts + 1)]
+        spans += [(start, end, row.name) for start, end in pairwise(ends)]
+        at += width
     return spans + [(at, at + 1, "") for _ in release.groups[at:]]
-
-
-def _cut(first: int, last: int) -> list[tuple[int, int]]:
-    many = -(-(last - first) // _WIDEST)
-    return list(pairwise(first + (last - first) * part // many for part in range(many + 1)))
 
 
 def _heat(drawn: _Drawn) -> list[dict[str, Any]]:
     """Return the rows of the heat map: a shade for each share that surely differs, else grey."""
     release, order, base, states, differences = drawn
     found = release.shares()
-    _, lows, highs = _intervals(release, differences)
+    _, lows, highs = shown_intervals(release, differences)
     top = max(float(found.high.max()), _LEAST_SHARE)
     rows: list[dict[str, Any]] = []
     for topic in order:
@@ -313,8 +308,8 @@ def _change(found: Differences, at: Any, widest: float) -> dict[str, Any]:
     sure = bool(found.certain[at])
     svg = difference_chart(change, low, high, max(widest, 1e-3), certain=sure)
     state = "noise" if not sure else "more" if change > 0 else "less"
-    numbers = {"change": _points(change), "low": _points(low), "high": _points(high)}
-    return {**numbers, "state": state, "svg": Markup(svg)}
+    ends = {"low": _points(low), "high": _points(high)}
+    return ends | {"change": _points(change), "state": state, "svg": Markup(svg)}
 
 
 def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _place_labels(
         if not labels[topic]:
             continue
         (x, y), radius = points[topic].tolist(), float(radii[topic])
-        half, tall = 0.31 * font * len(labels[topic]) + 2, font / 2 + 1
+        half, tall = font * ems(str(labels[topic])) / 2 + 2, font / 2 + 1
         ways = [
             (
                 min(max(x + cos * (radius + gap + half * abs(cos)), half), WIDTH - half),
@@ -223,12 +223,22 @@ def _is_free(box: Box, boxes: Sequence[Box], points: Floats, radii: Floats) -> b
     return bool((((points - nearest) ** 2).sum(1) >= radii**2).all())
 
 
+def ems(text: str) -> float:
+    """Return about how wide a text is, in sizes of its font: letters of Chinese or Japanese are as wide as high."""
+    return 0.62 * len(text) + 0.38 * sum(east_asian_width(letter) in "WF" for letter in text)
+
+
+def fitting(text: str, room: float) -> int:
+    """Return about how many letters of a text fit into ``room``, which is in sizes of its font."""
+    return int(room * len(text) / max(ems(text), 1.0))
+
+
 def _tenth(value: float) -> float:
     return round(float(value), 1)
 
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 120, 40, 18
-_CHART_ROW, _NAME = 18, 124
+_CHART_ROW, _NAME, _NAME_EMS = 18, 124, 10.6
 
 
 def axis_top(share: Floats, high: Floats) -> float:
@@ -258,13 +268,12 @@ def line_chart(
         f'<line class="band" x1="{at:.1f}" x2="{at:.1f}" y1="{from_:.1f}" y2="{to:.1f}"/>'
         for at, from_, to in zip(x, y(low), y(high), strict=True)
     )
-    line = _points(x, y(level))
     first, last = (escape(shown(group)) for group in (groups[0], groups[-1]))
     told = f"from {100 * level[0]:.1f} % in {first} to {100 * level[-1]:.1f} % in {last}"
     return (
         f'<svg class="{"flat" if flat else "moves"}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">'
         + _grid(top, y)
-        + f'<g stroke-width="{min(6.0, 150 / n):.2f}">{marks}</g><polyline class="line" points="{line}"/>'
+        + f'<g stroke-width="{min(6, 150 / n):.2f}">{marks}</g><polyline class="line" points="{_points(x, y(level))}"/>'
         + f'<text class="tick" x="{_LEFT + 4}" y="{_HEIGHT - 4}">{first}</text>'
         + (f'<text class="tick end" x="{_WIDTH - 6}" y="{_HEIGHT - 4}">{last}</text>' if n > 1 else "")
         + "</svg>"
@@ -285,11 +294,9 @@ def interval_chart(
     A group is what it is called, and what is said of it where it is pointed at; its state is "more", "less" or "noise":
     what it surely is to the others. Where ``rest`` is not a number there is no short line.
     """
-    # A wide character, as of Chinese or Japanese, takes the place of two.
-    widths = [9 if any(east_asian_width(letter) in "WF" for letter in group) else 19 for group, _ in groups]
     names = [
-        wrap(group, width, max_lines=3, placeholder="\u2026")
-        for (group, _), width in zip(groups, widths, strict=True)
+        wrap(group, max(4, fitting(group, _NAME_EMS)), max_lines=3, placeholder="\u2026")
+        for group, _ in groups
     ]
     ends = np.cumsum([max(_CHART_ROW, 13 * len(lines) + 3) for lines in names])
     height = int(ends[-1]) + _BOTTOM
@@ -313,9 +320,8 @@ def interval_chart(
             f'<circle cx="{x(share[row])}" cy="{y:.1f}" r="3.2"/></g>'
         )
     for value in (0.0, top):
-        place = "end" if value else ""
         parts.append(
-            f'<text class="tick {place}" x="{x(value)}" y="{height - 4}">{100 * value:.0f}\u202f%</text>'
+            f'<text class="tick {"end" * (value > 0)}" x="{x(value)}" y="{height - 4}">{100 * value:.0f}\u202f%</text>'
         )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Shares by group">{"".join(parts)}</svg>'
@@ -324,13 +330,12 @@ def interval_chart(
 
 def difference_chart(difference: float, low: float, high: float, most: float, *, certain: bool) -> str:
     """Return one difference with its interval, as a small bar around 0; grey unless it is certain."""
-    width, height = 160, 16
+    width, height, middle = 160, 16, 8
 
     def x(value: float) -> float:
         return width / 2 + (width / 2 - 4) * max(-1.0, min(1.0, value / most))
 
     state = "noise" if not certain else "more" if difference > 0 else "less"
-    middle = height / 2
     return (
         f'<svg class="difference" viewBox="0 0 {width} {height}" aria-hidden="true"><g class="{state}">'
         f'<line class="base" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{height}"/>'

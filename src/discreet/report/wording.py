@@ -231,7 +231,7 @@ def settings_told(release: Promised) -> dict[str, Any]:
 _WORDS, _MOSTLY = 20, 0.5
 _MOSTLY_RAW = 0.7
 #: Verdicts of a forecast that promise little, as it writes them.
-_WEAK = ("too few words", "no topics", "mostly noise", "weak", "little of the text")
+_WEAK = "too few words|no topics|mostly noise|weak|little of the text"
 #: Nats a token, about 5 % of perplexity.
 _HARDLY = 0.05
 
@@ -324,8 +324,8 @@ def because(release: Release) -> str:
 def weak_verdict(release: Release) -> str | None:
     """Return the verdict of a release's forecast where little was to be expected; None where more was, or untold."""
     forecast = str(release.configuration.get("forecast", ""))
-    found = (name for name in _WEAK if re.match(rf"Learnability: (x [^()]*\()?{name}\b", forecast))
-    return next(found, None)
+    found = re.search(rf"Learnability: (?:x [^()]*\()?({_WEAK})\b", forecast)
+    return found and found[1]
 
 
 def forecast_told(release: Release, *, again: bool = True) -> str | None:
@@ -333,17 +333,14 @@ def forecast_told(release: Release, *, again: bool = True) -> str | None:
 
     ``again``: whether to tell the forecast itself, which may have been told before.
     """
-    forecast, noise = release.configuration.get("forecast"), told(release)
+    forecast = release.configuration.get("forecast")
     if not isinstance(forecast, str):
         return None
-    weak = weak_verdict(release) is not None
-    said = [forecast] if again else []
+    noise, weak = told(release), weak_verdict(release) is not None
+    said = [forecast] if again and (weak or noise is None) else []  # no praise of noise
     if noise is not None:
-        link = f"As was to be expected, {noise}" if weak else f"But {noise}"
-        said = (
-            said if weak else [re.sub(r" \([a-z]+\)", "", one, count=1) for one in said]
-        )  # no praise of noise
-        said.append(f"{link}: the words that set them apart do not stand clear of it.")
+        link = "As was to be expected, " if weak else "More noise came than was forecast; "
+        said.append(f"{link}{noise}: the words that set them apart do not stand clear of it.")
     return " ".join([*said, apart_told(release)]).strip()
 
 
@@ -360,9 +357,11 @@ def apart_told(release: Release) -> str:
     weight = np.full(len(topics), 1 / len(topics)) if weight is None else weight
     plain = np.maximum(weight @ topics, 1e-300)
     nats = float(weight @ (topics * np.log(np.maximum(topics, 1e-300) / plain)).sum(1))
-    told = f"By these topics, noise included, the topic of a token tells {max(nats, 0.0):.2f} nats about its word"
-    said = f"{told} beyond word frequencies"
-    return f"{said}: hardly anything." if nats < _HARDLY else f"{said}."
+    times = f"{math.exp(max(nats, 0.0)):.1f} times as frequent as in all texts together"
+    little = ", hardly more" if nats < _HARDLY else ""
+    return (
+        f"In its topic a word is, on average and noise included, {times}{little} ({max(nats, 0.0):.2f} nats)."
+    )
 
 
 def told(release: Release) -> str | None:
@@ -389,7 +388,7 @@ def first_sentences(release: Release, names: list[list[str]]) -> list[str]:
         name, share = ", ".join(names[largest]), 100 * weight[largest]
         found += f"; the largest, \u201c{name}\u201d, takes up {share:.0f}\u202f% of the words counted"
     noisy, weak = told(release), little_expected(release)
-    rely = f"Do not rely on them. {weak}" if weak else ""
+    rely = f"Do not rely on these topics. {weak}" if weak else ""
     if noisy:
         rely = f"{noisy}: do not build on {'it' if n_noisy == 1 else 'them'}. {weak or ''}".rstrip()
     elif release.topic_word_noise is None:

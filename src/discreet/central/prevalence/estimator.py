@@ -28,6 +28,7 @@ from discreet.central.prevalence.groups import (
 )
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import GaussianChoice
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
@@ -137,7 +138,8 @@ class TopicPrevalence(PrivateEstimator):
     freq : {"decade", "year", "quarter", "month", "week", "day"}, optional
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional
-        With ``freq``: the public range.
+        With ``freq``: the public range. Where the dates are written 31/01/2024 or 01-31-2024, written in that order,
+        with a day above 12 in one of the two.
     division : str, optional
         With ``freq``: the public name of the date ("date received"), where months are released one after another on one
         ledger. A document has one such date, which never changes; then these releases cost as much as the dearest of
@@ -393,7 +395,8 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | N
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     if not isinstance(X, ShardedCorpus):
-        return labelled.read_labels(by, groups, labelled.n_documents_of(X))
+        rows = X.rows.tolist() if isinstance(X, Corpus) and X.rows is not None else None
+        return labelled.read_labels(by, groups, labelled.n_documents_of(X), rows)
     labelled.LabelledShards(X, model.engine, model.n_jobs).check(groups)
     return None
 

@@ -67,6 +67,8 @@ class Grouping(NamedTuple):
     freq: str | None
     #: {"error", "leave_out", "other"}: What becomes of documents whose label is not listed.
     unlisted: str
+    #: Of dates such as 01/02/2025: whether the day is the first number; None where nobody said it.
+    day_first: bool | None = None
 
     @property
     def crossed(self) -> bool:
@@ -119,7 +121,7 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
                 f'`unlisted`="other" adds a group "{OTHER}", but there is one of that name; rename it.'
             )
         names = (*names, OTHER)
-    return Grouping(names, parts, freq, unlisted)
+    return Grouping(names, parts, freq, unlisted, _day_first(start, end))
 
 
 def cross_names(rows: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
@@ -210,8 +212,10 @@ _WRITTEN = (
 #: Periods whose names are no dates.
 _NO_DATES = ("decade", "quarter", "week")
 _WEEK = re.compile(r"\d{4}-?W\d{2}", re.ASCII)
-#: Where dots are used, the day comes first, or the month; with slashes it may be either.
-_DOTTED = re.compile(r"(?:(\d\d?)\.)?(\d\d?)\.(\d{4})", re.ASCII)
+#: A day, or a month, with the year last. With dots the day comes first; with slashes and dashes it may be the month.
+_YEAR_LAST = re.compile(
+    r"(?:(\d\d?)([./-]))?(\d\d?)(?(2)\2|[./-])(\d{4})(?: \d\d?:\d\d(?::\d\d)?)?", re.ASCII
+)
 
 
 class _Date(NamedTuple):
@@ -226,7 +230,7 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
 
     Parameters
     ----------
-    start, end : date, datetime, numpy.datetime64, or text such as "2024-01" or "2024-01-31"
+    start, end : date, datetime, numpy.datetime64, or text such as "2024-01", "2024-01-31" or "31/01/2024"
     freq : {"decade", "year", "quarter", "month", "week", "day"}
         Names are "1990s", "1990", "1990-Q1", "1990-01", "1990-W01" (ISO weeks) and "1990-01-01".
 
@@ -236,11 +240,12 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
         Where a date or the frequency is not one, or the range is empty or endless.
     """
     check_frequency(freq)
-    ends = _date(start), _date(end)
+    day_first = _day_first(start, end)
+    ends = _date(start, day_first), _date(end, day_first)
     if ends[0] is None or ends[1] is None:
         raise ParameterError(
             f"expected two dates such as 2024-01-31 or 2024-01, but got {shown(start)} and {shown(end)}; "
-            "give the first and the last."
+            "give the first and the last. In 01-12-2024 and 31-12-2024 the 31 shows which number is the day."
         )
     first, last = ends[0].day, ends[1].day
     if last < first:
@@ -259,20 +264,21 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def period_of(value: Any, freq: str) -> str:
+def period_of(value: Any, freq: str, day_first: bool | None = None) -> str:
     """Return the name of the period that holds a date; ``CorpusError``, which shows nothing of it, where it is none.
 
     A date, datetime, numpy.datetime64, pandas.Period, or text such as "2024-01-31"; weeks, months and years where the
     period holds all of them; years also as whole numbers, and floats that are whole; and names of periods of this
-    frequency.
+    frequency. ``day_first`` is that of the :class:`Grouping`.
     """
     if isinstance(value, str) and freq in _NO_DATES and is_period(value.strip(), freq):
         return value.strip()
-    found = _date(value)
+    found = _date(value, day_first)
     if found is None:
         raise CorpusError(
             "with `freq=` every label must be a date such as 2024-01-31, or missing. Write dates as 2025-02-08 or "
-            "08.02.2025; in pandas, pd.to_datetime(labels, dayfirst=True) makes dates of 08/02/2025."
+            "08.02.2025; where they are written 08-02-2025 or 08/02/2025, write `start` and `end` in the same way, one "
+            "of them with a day above 12, such as 31-12-2025."
         )
     if freq not in found.within:
         raise CorpusError(
@@ -293,7 +299,15 @@ def check_frequency(freq: Any) -> None:
         raise ParameterError(f"`freq` must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}.")
 
 
-def _date(value: Any) -> _Date | None:
+def _day_first(*ends: Any) -> bool | None:
+    """Whether the day is the first number in ends such as 01/12/2025 and 31/12/2025; None where they do not show it."""
+    found = [_YEAR_LAST.fullmatch(end.strip()) for end in ends if isinstance(end, str)]
+    pairs = [(int(end[1]), int(end[3])) for end in found if end is not None and end[2] in ("/", "-")]
+    first, second = (any(pair[place] > 12 for pair in pairs) for place in (0, 1))
+    return None if first == second else first
+
+
+def _date(value: Any, day_first: bool | None = None) -> _Date | None:
     if hasattr(value, "start_time") and hasattr(value, "end_time"):  # a Period of pandas, or its NaT
         return _of_period(value)
     if isinstance(value, datetime.datetime):
@@ -309,8 +323,12 @@ def _date(value: Any) -> _Date | None:
     if not isinstance(value, str):
         return None
     text = value.strip()
-    if dotted := _DOTTED.fullmatch(text):
-        text = "-".join(part.zfill(2) for part in reversed(dotted.groups()) if part)
+    if found := _YEAR_LAST.fullmatch(text):
+        first, between, second, year = found.groups()
+        if between in ("/", "-") and day_first is None:
+            return None
+        day, month = (second, first) if between in ("/", "-") and not day_first else (first, second)
+        text = "-".join(part.zfill(2) for part in (year, month, day) if part)
     for rest, within in _WRITTEN:
         try:
             day = datetime.datetime.fromisoformat(f"{text}{rest}").date()

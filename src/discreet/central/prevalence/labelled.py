@@ -128,13 +128,15 @@ def _mean_by(people: NDArray[np.int64], vectors: Any) -> Any:
 Labels = NDArray[np.int32] | list[str | None]
 
 
-def read_labels(by: Any, groups: Grouping | None, n_documents: int | None) -> Labels:
+def read_labels(
+    by: Any, groups: Grouping | None, n_documents: int | None, rows_of_file: Sequence[int] | None = None
+) -> Labels:
     """Read labels and find the group of each document, of a cross table its cell: before anything is booked.
 
     For a cross table ``by`` is a pair of sequences, or a frame or array of two columns. ``groups`` is None where names
     are chosen privately: labels are then returned as text, None where there is none; ``n_documents`` is None where it
     is not known yet. ``CorpusError`` where there is not one label for each document, or some are not listed; it tells
-    the rows of a few of those.
+    the rows of a few of those, by ``rows_of_file`` (from 0) where rows were left out.
     """
     crossed = groups is not None and groups.crossed
     listed = [_listed(labels) for labels in (_pair(by) if crossed else (by,))]
@@ -143,11 +145,12 @@ def read_labels(by: Any, groups: Grouping | None, n_documents: int | None) -> La
         check_length(labels, n_rows)
     if groups is None:
         return [written(label) for label in listed[0]]
+    place = partial(place_in_groups, day_first=groups.day_first, rows_of_file=rows_of_file)
     if not crossed:
-        return place_in_groups(listed[0], groups.names, freq=groups.freq, unlisted=groups.unlisted)
+        return place(listed[0], groups.names, freq=groups.freq, unlisted=groups.unlisted)
     strict = "error" if groups.unlisted == "error" else "leave_out"
     rows, columns = (
-        place_in_groups(labels, part, freq=freq, unlisted=strict)
+        place(labels, part, freq=freq, unlisted=strict)
         for labels, part, freq in zip(listed, groups.parts, (None, groups.freq), strict=True)
     )
     width = len(groups.parts[1])
@@ -165,7 +168,13 @@ def check_length(labels: Sized, n_documents: int) -> None:
 
 
 def place_in_groups(
-    by: Sequence[Any], groups: tuple[str, ...], *, freq: str | None = None, unlisted: str = "error"
+    by: Sequence[Any],
+    groups: tuple[str, ...],
+    *,
+    freq: str | None = None,
+    unlisted: str = "error",
+    day_first: bool | None = None,
+    rows_of_file: Sequence[int] | None = None,
 ) -> NDArray[np.int32]:
     """Return the number of each document's group, -1 where it has none. Errors are those of :func:`read_labels`.
 
@@ -173,14 +182,15 @@ def place_in_groups(
     "" are no label. ``unlisted``: {"error", "leave_out", "other"}, what becomes of a label that is not among
     ``groups``; for "other", ``groups`` must end with :data:`OTHER`.
     """
-    name: Callable[[Any], str] = str if freq is None else partial(period_of, freq=freq)
+    name: Callable[[Any], str] = str if freq is None else partial(period_of, freq=freq, day_first=day_first)
     code_of = {group: code for code, group in enumerate(groups)}
     rest = code_of[OTHER] if unlisted == "other" else -1
     out = np.full(len(by), -1, np.int32)
     strange: dict[str, int] = {}
     known: dict[Any, int] = {}
     undated: dict[tuple[Part, ...], list[int]] = {}
-    for row, value in enumerate(by):
+    rows = range(len(by)) if rows_of_file is None else rows_of_file
+    for place, (row, value) in enumerate(zip(rows, by, strict=True)):
         key = (type(value), value) if isinstance(value, str | int) else None
         code = known.get(key) if key is not None else None
         if code is None:
@@ -195,11 +205,11 @@ def place_in_groups(
                 strange.setdefault(label, row + 1)
             if key is not None:
                 known[key] = code
-        out[row] = code
-    for fault, rows in undated.items():
-        plural = "" if len(rows) == 1 else "s"
-        where = f"{len(rows):,} of {len(by):,} labels (row{plural} {first_few(rows)}, counted from 1): "
-        raise CorpusError(where, *fault)
+        out[place] = code
+    for fault, wrong in undated.items():
+        plural = "" if len(wrong) == 1 else "s"
+        where = f"(row{plural} {first_few(wrong)}, counted from 1 without a header)"
+        raise CorpusError(f"{len(wrong):,} of {len(by):,} labels {where}: ", *fault)
     if strange:
         raise _not_listed(list(strange.values()), len(groups), freq)
     return out
@@ -249,8 +259,8 @@ def _not_listed(rows: list[int], n_groups: int, freq: str | None) -> CorpusError
     what = f"label{plural} {'is' if len(rows) == 1 else 'are'} not among the {n_groups} group"
     cure = "Add them to the public list" if freq is None else "Take a longer public range (`start`, `end`)"
     return CorpusError(
-        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}). {cure}, "
-        "or choose `unlisted='other'` or `unlisted='leave_out'`."
+        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}, counted "
+        f"from 1 without a header). {cure}, or choose `unlisted='other'` or `unlisted='leave_out'`."
     )
 
 

@@ -2,16 +2,12 @@
 
 import inspect
 import math
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import typer
-
 import discreet
-from discreet._base.validate import first_few
 from discreet.cli import files
 from discreet.cli.options import (
     PRIVATE,
@@ -26,7 +22,6 @@ from discreet.cli.options import (
 )
 from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
-_SHOWN = 12
 #: What fit_topics takes that an option says, or a file.
 _SAID = frozenset((
     "texts_or_corpus", "epsilon", "delta", "n_topics", "text", "person", "skip_empty", "unit_name", "persons",
@@ -75,7 +70,14 @@ def _fit(
     from discreet.central.preview import preview
     from discreet.cli.app import as_option
     from discreet.cli.commands.perturb import say_unreachable
-    from discreet.cli.display import console, console_of_results, hand_over, progress
+    from discreet.cli.display import (
+        ask_to_spend,
+        asks_before,
+        console,
+        console_of_results,
+        hand_over,
+        progress,
+    )
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vectors
     from discreet.engines import ProcessEngine
@@ -148,23 +150,20 @@ def _fit(
             f"--budget is {budget:g}, but the ledger {ledger} was made with {book.epsilon:g}; leave --budget out."
         )
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
-    asks = not (checks or yes or quiet) and sys.stdin.isatty() and sys.stderr.isatty()
+    asks = not checks and asks_before(yes, quiet)
     if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
         if sharded:
             raise ParameterError(
                 "shards are not looked at as a whole: check a file of the texts, or pass --yes."
             )
-        called = given["privacy_unit"] if book is None else book.called
+        called = (unit_name or given["privacy_unit"]) if book is None else book.called
         shown = console() if asks else console_of_results()
         for line in preview(documents, *estimators(**given), called).in_words(as_option("fit")):
             shown.print(PRIVATE + line)
     if checks:
         return
-    left = "" if book is None else f" of {book.remaining().epsilon:.4g} that {book.path} has left"
-    ask = f"Spend epsilon {epsilon:g}{left}?{'' if left else ' No --ledger remembers it.'}"
-    if asks and not typer.confirm(ask, default=False, err=True):
-        say.print("Nothing was spent, and nothing written.")
-        raise typer.Exit(1)
+    if asks:
+        ask_to_spend(epsilon, book, say)
     if book is None and carried is None and math.isfinite(epsilon):
         say.print(files.UNREMEMBERED)
     if not _compiled_before():
@@ -225,9 +224,8 @@ def _say_what_came(release: "discreet.Release", say: Any, *, chosen: bool) -> No
     from discreet.report.wording import forecast_told, weak_verdict
 
     if chosen:
-        n_words = len(release.vocabulary)
         say.print(
-            f"{n_words:,} word{'s were' if n_words != 1 else ' was'} chosen privately; the topics know no others."
+            f"Words that were chosen privately: {len(release.vocabulary):,}; the topics know no others."
         )
     used = release.configuration.get("word_vectors_used")
     if used is not None:
@@ -241,23 +239,14 @@ def _say_what_came(release: "discreet.Release", say: Any, *, chosen: bool) -> No
 
 def _promise(settings: dict[str, Any], fields: tuple[str, ...], field: str | None, called: str | None) -> str:
     """Say in one line whom this run protects, before it does anything."""
-    from discreet.corpus.formats.records import is_field_name
+    from discreet.corpus.formats.records import show_fields
 
-    seen = [name for name in fields if is_field_name(name)]
-    n_others = len(fields) - len(seen)
     budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
-    shown = first_few(seen, _SHOWN)
-    if n_others:  # not shown: they may be text of a file without a header
-        shown += f" and {n_others} more, too long to show"
-    told = f" Fields seen: {shown}." if seen else ""
+    told = f" Fields seen: {show_fields(fields)}." if fields else ""
     if settings["privacy_unit"] == "person":
         known_by = "the file's persons" if field is None else f"field {field!r}"
         return f"Protecting each {called or 'person'} ({known_by}), with all that they wrote: {budget}.{told}"
-    advice = (
-        "Use --person FIELD if one person may have written several documents."
-        if seen
-        else "If one person may have written several, say whose they are."
-    )
+    advice = "Use --person FIELD if one person may have written several documents."
     return f"Protecting each document: {budget}.{told} {advice}"
 
 
@@ -272,8 +261,8 @@ def _words(documents: "discreet.Corpus", vocabulary: Path | None, settings: dict
         if origin.kind == "from text"
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
-    said = f"Words: chosen privately from {source}, with {settings.get('vocabulary_share', 0.25):g} of epsilon{flag}."
-    return f"{said} Where they are fewer than two a topic, it stops there; see `discreet check`."
+    spent = f"{100 * settings.get('vocabulary_share', 0.25):g} % of epsilon"
+    return f"Words: chosen privately from {source}, with {spent}{flag}; fewer than two a topic end the run."
 
 
 def _compiled_before() -> bool:

@@ -7,7 +7,16 @@ from typing import Any
 import discreet
 from discreet.cli import files
 from discreet.cli.options import PRIVATE, OfRelease, named_values, today, with_details
-from discreet.cli.shares import InGroups, check_field, cost_of_topics, labels_of, show_shares, write_table
+from discreet.cli.shares import (
+    InGroups,
+    check_field,
+    cost_of_topics,
+    expected_of_shares,
+    labels_of,
+    show_shares,
+    units_in_a_group,
+    write_table,
+)
 from discreet.errors import ParameterError
 
 #: What ``--set`` names.
@@ -24,6 +33,7 @@ def prevalence(
     epsilon: float = 0.25,
     delta: float = 1e-6,
     person: str | None = None,
+    unit_name: str | None = None,
     how: OfRelease,
     ledger: Path | None = None,
     report: Path | None = None,
@@ -31,6 +41,7 @@ def prevalence(
     set_: list[str] | None = None,
     about: list[str] | None = None,
     seed: int | None = None,
+    yes: bool = False,
     quiet: bool = False,
 ) -> None:
     """Release the share of each topic of MODEL in private documents: in all, in each group of them, or in each month.
@@ -45,11 +56,13 @@ def prevalence(
     --ledger: File that keeps the budget, such as that of the topics; made with this budget if absent.
     --report: Also write a page to look at: .html.
     --table: Also write the shares as a table: .csv.
+    --yes -y: Do not ask on a terminal before it spends.
     """
     from discreet.central.prevalence import brought
-    from discreet.cli.display import console, print_guarantee, progress
+    from discreet.cli.display import ask_to_spend, asks_before, console, print_guarantee, progress
     from discreet.engines import ProcessEngine
     from discreet.release.private_estimator import ledger_of_choices
+    from discreet.report.wording import many
 
     files.check_release_file(out)
     others = named_values(set_, _OTHERS, "--set")
@@ -65,7 +78,7 @@ def prevalence(
     documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
-    called = files.name_of_unit(unit, release)
+    called = unit_name or files.name_of_unit(unit, release)
     book = None if ledger is None else files.open_ledger(ledger, epsilon, delta, unit, called)
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
     shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
@@ -92,18 +105,21 @@ def prevalence(
         shares.set_params(callback=callback, engine=engine, ledger=book)
         if by is None:
             labels = brought.labels_of_all(documents)
-            points = brought.error_in_points(
-                brought.units_with_words(documents), len(release.topic_word), epsilon, delta
-            )
-            said = (
+            there = (
                 f"{len(labels) - labels.count(None):,} of {len(labels):,} documents have a word of the topics"
             )
-            say.print(
-                f"{PRIVATE}{said}: noise will move a share by about {points:.1f} points "
-                "(standard error; intervals of 95 % are about twice as wide)."
-            )
+            n_units = brought.units_with_words(documents)
         else:
-            labels = labels_of(documents, fields, corpus, known, options)
+            labels = labels_of(documents, fields, corpus, known, options, say)
+            n_units = None if known == "shards" else units_in_a_group(shares, documents, labels)
+            there = "" if n_units is None else f"a middling group has {many(n_units, called or unit)}"
+        if n_units is not None and math.isfinite(epsilon):
+            points = brought.error_in_points(
+                n_units, len(release.topic_word), epsilon, delta, shares.count_weight
+            )
+            say.print(PRIVATE + expected_of_shares(there, points, len(release.topic_word)))
+        if asks_before(yes, quiet):
+            ask_to_spend(epsilon, book, say)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = with_details(shares.release_, about, today() if seed is None else None)
