@@ -23,7 +23,6 @@ from tests.engines.counting_tasks import (
 
 from discreet.engines import Engine, ProcessEngine, StateStore, state_store
 from discreet.engines.engine import PassProgress
-from discreet.engines.state_store import History
 from discreet.errors import CorpusError, EngineError, ParameterError
 
 SHARDS = [Numbers(f"shard {i}", i) for i in range(10)]
@@ -80,7 +79,7 @@ def test_a_state_that_is_lost_or_ahead_is_made_anew(tmp_path):
     del state_store._kept[run.run, "shard 2"]
     assert (engine.map_sum(step, shards, 3, states=run) == expected(range(4), [1, 2, 3])).all()
     assert len(noted(tmp_path, "start")) == 5
-    run.history._steps.pop()  # the answer of the last step was lost, and the states are a step ahead
+    run.history.pop()  # the answer of the last step was lost, and the states are a step ahead
     assert (engine.map_sum(step, shards, 3, states=run) == expected(range(4), [1, 2, 3])).all()
     assert len(noted(tmp_path, "start")) == 9
     engine.forget(run)
@@ -127,33 +126,9 @@ def test_a_full_scratch_disk_is_one_clear_error():
     engine.forget(run)
 
 
-def test_a_long_history_goes_to_a_file_and_comes_back():
-    rng, history = np.random.default_rng(0), History(memory=70_000)
-    steps = [(i, rng.random((10 + i, 100)).astype(np.float32), "x", None, rng.random(3)) for i in range(20)]
-    for one in steps:
-        history.append(one)
-    on_disk = [not isinstance(one[1], np.ndarray) for one in history._steps]
-    assert on_disk[0] is False
-    assert on_disk[-1] is True
-    for _ in range(2):
-        for given, kept in zip(steps, history, strict=True):
-            assert_same(kept, given)
-    history.append(steps[0])  # after those that were read
-    for given, kept in zip([*steps, steps[0]], history, strict=True):
-        assert_same(kept, given)
-
-
-def assert_same(found, step):
-    assert [type(value) for value in found] == [type(value) for value in step]
-    for one, other in zip(found, step, strict=True):
-        assert np.array_equal(one, other)
-        assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_a_state_that_is_lost_is_made_anew_from_a_history_on_disk(n_jobs):
+def test_a_state_that_is_lost_is_made_anew_from_what_every_step_was_given(n_jobs):
     engine, run = ProcessEngine(n_jobs), StateStore(start_large)
-    run.history = History(memory=0)
     tables = [np.random.default_rng(i).integers(0, 9, 2000) for i in range(4)]
     for table in tables[:3]:
         engine.map_sum(add_large, SHARDS, table, states=run)

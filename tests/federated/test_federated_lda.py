@@ -179,6 +179,6 @@ def test_each_silo_books_before_its_counts_are_read():
             booked.append(super()._make_ledger(state))
             return booked[-1]
 
-    with pytest.raises(CorpusError, match="row 3"):
+    with pytest.raises(CorpusError, match="row 4"):
         Watched(2, random_state=0).fit([PARTS[0], bad])
     assert [len(ledger.entries) for ledger in booked] == [1, 1]

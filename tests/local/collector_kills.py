@@ -58,11 +58,16 @@ class Collector:
             stderr=self.log,
             text=True,
         )
-        self.port = 0
+        try:
+            self.port = self._port()
+        except BaseException:  # a test that ran out of time, too, leaves no process behind
+            self.end(signal.SIGKILL)
+            raise
+
+    def _port(self):
         for line in self.process.stdout:
             if line.startswith("collecting on"):
-                self.port = int(line.rstrip("/\n").rpartition(":")[2])
-                return
+                return int(line.rstrip("/\n").rpartition(":")[2])
         self.process.wait(30)
         self.log.seek(0)
         raise AssertionError(f"the collector did not start: {self.log.read()}")
@@ -187,6 +192,8 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
     finally:
         clients.stop.set()
         clients.given_up.set()
+        for thread in clients.threads:
+            thread.join(30)
         if collector.process.poll() is None:
             collector.end(signal.SIGKILL)
     assert code == 0

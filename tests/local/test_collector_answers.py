@@ -171,12 +171,15 @@ def test_a_store_that_cannot_be_believed_is_told_as_one_that_fails(store, tmp_pa
     assert call_app(store, "GET", "/topics")[0] == 503
 
 
-def test_a_fit_that_is_given_up_ends_the_count_of_reports(store, monkeypatch):
+def test_a_service_that_stops_ends_the_count_of_reports(store, monkeypatch):
     counted = []
     monkeypatch.setattr(Moments, "add_batch", lambda *given, **options: counted.append(given))
     asked = topic_fits.TopicFits(store)
     asked.stop()
     assert asked._fit()[0]["topics"] == []
+    with pytest.raises(HTTPException) as told:
+        asyncio.run(asked.status())
+    assert (told.value.status_code, told.value.detail) == (503, "the collector is closing; ask again later.")
     assert not counted
     monkeypatch.undo()
     assert store.moments().n == 500

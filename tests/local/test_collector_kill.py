@@ -65,6 +65,7 @@ def test_a_store_that_answers_before_it_commits_is_caught(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # each start is 1.8 s of a core
 def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path, capsys):
     outcome = kills.kill_again_and_again(tmp_path, 100, seed=7, first=OFTEN)
     check(outcome)

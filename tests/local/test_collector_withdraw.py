@@ -240,6 +240,10 @@ def test_bits_are_nowhere_in_the_files(tmp_path):
         assert found() == [False, True] * 25
 
 
+def packed(report):
+    return np.packbits(report.bits, bitorder="little").tobytes()
+
+
 def holds(folder, bits):
     return any(bits in path.read_bytes() for path in folder.iterdir())
 
@@ -247,10 +251,7 @@ def holds(folder, bits):
 def test_a_program_that_reads_holds_nobody_up_and_the_bits_go_when_it_ends(tmp_path, monkeypatch, caplog):
     """A backup, say: a withdrawal waited for it for 30 s, nobody could write, and the bits stayed in the log."""
     words = tuple(f"word{i}" for i in range(800))
-    given = [
-        (report.number, np.packbits(report.bits, bitorder="little").tobytes())
-        for report in make_reports(30, words=words)
-    ]
+    given = [(report.number, packed(report)) for report in make_reports(30, words=words)]
     path, withdrawn = tmp_path / "own" / "reports.db", given[7]
     path.parent.mkdir()
     with ReportStore(path, words, CHANNEL) as store:
@@ -294,15 +295,12 @@ def until(reached):
 def test_what_a_failure_after_the_commit_left_in_the_log_goes(tmp_path, monkeypatch, step, leaves):
     """The log was thought clean, as it had been before, and kept number and bits."""
     words, day = tuple(f"word{i}" for i in range(400)), [25_000]
-    given = [
-        (report.number, np.packbits(report.bits, bitorder="little").tobytes())
-        for report in make_reports(3, words=words)
-    ]
+    given = [(report.number, packed(report)) for report in make_reports(3, words=words)]
     monkeypatch.setattr(ReportStore, "_today", lambda self: day[0])
     with ReportStore(tmp_path / "reports.db", words, CHANNEL, keep_days=1) as store:
         store.add(given).result(10)
         look(store)
-        until(lambda: store._scrubbed)
+        until(lambda: store._scrubbed is not None)
         plain, failed = getattr(store._tables, step), []
 
         def breaks_once():
@@ -320,6 +318,83 @@ def test_what_a_failure_after_the_commit_left_in_the_log_goes(tmp_path, monkeypa
             day[0] += 9
             look(store)
         until(lambda: bool(failed) and not any(holds(tmp_path, bits) for _, bits in given))
+        until(lambda: store.n_reports == store._tables.count() == 0)  # nobody needs to write again
+
+
+@pytest.mark.parametrize("how", ["asked again", "withdrawn", "old"])
+def test_what_a_killed_collector_left_in_the_log_goes_by_the_other(tmp_path, monkeypatch, how):
+    """It was killed between its commit and the scrub; the other acknowledged the withdrawal, and the bits stayed."""
+    words, day = tuple(f"word{i}" for i in range(400)), [25_000]
+    given = [(report.number, packed(report)) for report in make_reports(9, words=words)]
+    monkeypatch.setattr(ReportStore, "_today", lambda self: day[0])
+
+    def left():
+        return sum(holds(tmp_path, bits) for _, bits in given)
+
+    with (
+        ReportStore(tmp_path / "reports.db", words, CHANNEL, keep_days=1) as killed,
+        ReportStore(tmp_path / "reports.db", words, CHANNEL) as other,
+    ):
+        other.add(given).result(10)
+        look(killed)
+        until(lambda: killed._scrubbed is not None and other._scrubbed is not None)
+        killed._tables.scrub = lambda: True
+        if how == "asked again":  # the answer comes after the scrub, not in a later round
+            other._keep_house = lambda: None
+        if how == "old":
+            day[0] += 9
+            look(killed)
+        else:
+            killed.withdraw(given[:3]).result(10)
+        if how == "asked again":
+            assert left() == 9
+            assert other.withdraw(given[:3]).result(10) == (0, 3, 0)
+            assert left() == 6
+        else:
+            gone = 9 if how == "old" else 3
+            until(lambda: left() == other.n_reports == 9 - gone)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_free_parts_of_pages_hold_no_bits_of_old_reports(tmp_path, monkeypatch, seed):
+    """Where rows are deleted SQLite moves those beside them to other pages, and does not clear where they were."""
+    words, day, rng = tuple(f"word{i}" for i in range(400)), [25_000], np.random.default_rng(seed)
+    given = [(rng.bytes(16), rng.bytes(50)) for _ in range(4000)]
+    some = [given[i] for i in rng.permutation(len(given))[:3600]]
+    monkeypatch.setattr(ReportStore, "_today", lambda self: day[0])
+    with ReportStore(tmp_path / "reports.db", words, CHANNEL, keep_days=2) as store:
+        store.add(given).result(10)
+        look(store)
+        for i in range(0, len(some), 400):
+            store.withdraw(some[i : i + 400]).result(10)
+        plain = store._tables.pack
+        store._tables.pack = lambda: _fail(sqlite3.OperationalError("database or disk is full"))
+        day[0] += 9
+        look(store)
+        assert store.n_reports == 0
+        assert store.trouble is None
+        store._tables.pack, store._pack_due = plain, 0.0  # there is room again, an hour later
+        look(store)
+    raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not [i for i, (_, bits) in enumerate(given) if bits in raw]
+
+
+def _fail(error):
+    raise error
+
+
+def test_each_of_two_collectors_counts_what_the_other_does(where):
+    reports = make_reports(50)
+    with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
+        one.add(rows(reports)).result(30)
+        until(lambda: two.n_reports == 50)
+        two.withdraw(rows(reports[:3])).result(30)
+        until(lambda: one.n_reports == two.n_reports == 47)
+        with contextlib.closing(sqlite3.connect(where)) as beside:  # as an earlier version left it
+            beside.execute("DELETE FROM settings WHERE name = 'reports'")
+            beside.commit()
+    with ReportStore(where, WORDS, CHANNEL) as again:
+        assert again.n_reports == 47
 
 
 @pytest.fixture

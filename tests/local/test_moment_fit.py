@@ -11,7 +11,7 @@ from discreet.errors import CorpusError
 from discreet.lda.moments import fit as moment_fit
 from discreet.lda.moments import learn as channel_refine
 from discreet.lda.moments.fit import combine, fit_topics, positive_rates
-from discreet.lda.moments.learn import infer_topics, refine_topics
+from discreet.lda.moments.learn import Reports, infer_topics, refine_topics
 from discreet.lda.moments.moments import Moments
 
 
@@ -139,7 +139,7 @@ def test_refining_helps_where_noise_is_low_and_leaves_its_start_alone():
     def through(size):
         return (noisy[i : i + size] for i in range(0, len(noisy), size))
 
-    better, weight = refine_topics(through, start.topic_word, start.topic_weight, start.unigram, of)
+    better, weight, *_ = refine_topics(Reports(through, of, len(noisy)), start)
     assert np.array_equal(start.topic_word, before)
 
     def purity(topics):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.estimates import estimates, noise_variance
+from discreet.lda.moments.estimates import Estimates, estimates, noise_variance
 from discreet.lda.moments.moments import add_pair_counts
 from discreet.local import Moments, learnable
 
@@ -319,5 +319,9 @@ def test_bits_that_are_noisier_where_words_are_present_are_whitened_as_such():
         Moments(200, channel=channel).add_batch(naive.randomise(alone, channel.p, channel.q, 1)).estimates()
     )
     assert learnable(found) <= 1
-    flat = SimpleNamespace(**vars(found), variance=lambda rates: rates * (1 - rates) + found.noise)
-    assert learnable(flat) > 20
+
+    class Flat(Estimates):
+        def variance(self, rates):
+            return rates * (1 - rates) + self.noise
+
+    assert learnable(Flat(**vars(found))) > 20

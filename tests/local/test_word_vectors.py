@@ -49,22 +49,21 @@ def some_point(seed=0, n_topics=2, n_words=7, d=3):
     )
     own, coordinates = rng.standard_normal((n_topics, n_words)) / 3, rng.standard_normal((n_topics, d)) / 3
     along, centre = rng.standard_normal((n_words, d)), rng.standard_normal((n_topics, d)) / 3
-    parameters = [own, *start_of_pairs(2.0, n_topics), coordinates, rng.standard_normal(n_words) / 3]
-    doubt = 0.1 + rng.random(n_words)
+    parameters = [own, *start_of_pairs(2.0, n_topics), coordinates]
     scales = np.array([0.3, 0.3, 0.7])
     base = np.log(unigram / unigram.sum())
-    return parameters, target, vector_fit.Prior(base, along, centre, 0.4, scales, doubt)
+    return parameters, target, vector_fit.Prior(base, along, centre, 0.4, scales)
 
 
 def test_slopes_are_those_of_the_objective():
     parameters, target, prior = some_point()
-    base, along, centre, spread, scales, doubt = prior
+    base, along, centre, spread, scales = prior
 
-    def objective(own, log_pairs, log_weight, coordinates, shift):
-        logits = base + shift + coordinates @ along.T + own
+    def objective(own, log_pairs, log_weight, coordinates):
+        logits = base + coordinates @ along.T + own
         data = naive.objective(logits, log_pairs, log_weight, target, base, np.inf)
         penalty = (own**2).sum() / spread + (((coordinates - centre) ** 2).sum(0) / scales).sum()
-        return data + penalty / 2 + (shift**2 / doubt).sum() / 2
+        return data + penalty / 2
 
     slopes = vector_fit._slopes(parameters, target, prior)
     for which, (values, slope) in enumerate(zip(parameters, slopes, strict=True)):
@@ -77,18 +76,11 @@ def test_slopes_are_those_of_the_objective():
             assert slope[cell] == pytest.approx((around[0] - around[1]) / 2e-5, rel=2e-4, abs=2e-4)
 
 
-def test_the_unigram_of_reports_stays_as_it_is():
-    parameters, target, prior = some_point()
-    doubt = prior.doubt
-    slopes = vector_fit._slopes(parameters, target, prior._replace(doubt=np.where(doubt > 0.5, doubt, 0.0)))
-    assert ((slopes[4] != 0) == (doubt > 0.5)).all()
-
-
 def test_evidence_is_what_parameters_amount_to_over_how_many_are_determined():
     parameters, target, prior = some_point(1)
-    base, along, centre, spread, scales, _ = prior
-    own, log_pairs, log_weight, coordinates, shift = parameters
-    logits = base + shift + coordinates @ along.T + own
+    base, along, centre, spread, scales = prior
+    own, log_pairs, log_weight, coordinates = parameters
+    logits = base + coordinates @ along.T + own
     phi = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     curvature = np.zeros(phi.shape)

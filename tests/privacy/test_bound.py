@@ -138,8 +138,9 @@ def test_a_million_entries_keep_the_norm():
 
 
 def test_refuses_what_has_no_meaning():
-    with pytest.raises(ParameterError, match="bits must be from 1 to 26, but is 27"):
-        Bound(bits=27)
+    for bits in (27, 0, True, 14.5, np.uint8(14), np.int64(14)):  # 2**np.uint8(14) is 0
+        with pytest.raises(ParameterError, match="bits must be an int from 1 to 26, but is"):
+            Bound(bits=bits)
     with pytest.raises(ParameterError, match='norm must be "l2" or "l1"'):
         Bound(norm="linf")
     with pytest.raises(ParameterError, match="contribution_bound"):

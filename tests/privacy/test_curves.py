@@ -15,11 +15,12 @@ from scipy.optimize import brentq
 from tests.marks import quick
 from tests.naive import hockey_stick as naive
 
-from discreet.errors import PrivacyError
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 from discreet.privacy.accounting import curves, events, pld
 from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon
 from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for, solve
 from discreet.privacy.accounting.totals import composed_epsilon, largest_gaussian, within
+from discreet.privacy.ledger.ledger import Ledger
 
 # ---- the closed form, against 60 digits
 
@@ -351,3 +352,20 @@ def test_a_coarser_lattice_dominates(sensitivity, epsilon, monkeypatch):
     assert sensitivity % 16 == 0 or slack(fine, short) < 0
     # Nor may the finer lattice stand for the coarser.
     assert slack(coarse, fine) < 0
+
+
+def test_a_delta_below_what_any_float_of_noise_reaches_is_refused():
+    with pytest.raises(ParameterError, match="no Gaussian noise is large enough"):
+        noise_multiplier_for(1, 5e-324)
+    ledger = Ledger(1, 5e-324)
+    assert ledger.remaining().epsilon == 0
+    with pytest.raises(BudgetExceeded, match="Nothing is left"):
+        ledger.reserve(events.gaussian(8.0), "topics")
+
+
+def test_an_event_beyond_the_floats_of_a_library_is_refused():
+    ledger = Ledger(0.1, 1e-6)
+    everybody = dp.PoissonSampledDpEvent(1, dp.GaussianDpEvent(21.0))
+    with pytest.raises(PrivacyError, match="no accountant can price it"):
+        ledger.plan([(everybody, "topics"), (dp.DiscreteLaplaceDpEvent(2**53, 16384), "words")])
+    assert not ledger.entries

@@ -88,6 +88,7 @@ def test_unknown_events_are_refused():
         lambda: events.gaussian(True),
         lambda: events.laplace(float("inf")),
         lambda: events.bounded_range(-1.0),
+        lambda: events.composed(events.gaussian(1.0), 2.5),  # would be booked as 2
         lambda: events.composed(events.gaussian(1.0), 2**60),
         lambda: events.from_json({"kind": "discrete_laplace", "noise_parameter": 0.1, "sensitivity": 1.5}),
         lambda: events.from_json({"kind": "failure", "delta": 10**400}),

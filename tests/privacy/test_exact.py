@@ -62,3 +62,10 @@ def test_bounds_on_exp_hold(exponent, bits):
 def test_thresholds_are_those_of_the_theta_sum():
     table = [floor_of * 2**32 for floor_of in samplers.cumulative()[:6]]
     assert module._thresholds().tolist() == [value.__floor__() for value in table]
+
+
+def test_fractions_of_numpys_numbers_do_not_wrap_around():
+    fraction = shared.as_scale(Fraction(np.int32(2**30), np.int32(1)))
+    assert fraction * 4 == 2**32
+    assert type(fraction.numerator) is int
+    assert type(shared.as_scale(np.uint8(3)).numerator) is int

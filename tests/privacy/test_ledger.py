@@ -162,7 +162,7 @@ def test_an_infinite_budget_covers_everything():
         Ledger(10, 1e-6).reserve(events.non_private(), "without noise")
 
 
-@pytest.mark.parametrize("purpose", ["", " ", None, 3])
+@pytest.mark.parametrize("purpose", ["", " ", None, 3, "\ud83d\ude00", "a half: \ud83d"])
 def test_purposes_are_needed(purpose):
     with pytest.raises(PrivacyError, match="purpose"):
         Ledger(1, 1e-6).reserve(events.gaussian(10.0), purpose)
@@ -328,7 +328,7 @@ def test_equality_is_by_content_and_so_there_is_no_hash():
 
 def full_ledger():
     ledger = Ledger(9, 1e-5, privacy_unit="person")
-    ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-8), "words: ä, \ud800, <b>")
+    ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-8), "words: ä, \U0001f600, <b>")
     ledger.reserve(events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20), "topics")
     ledger.reserve(events.bounded_range(0.25), "a draw")
     return ledger

@@ -96,6 +96,7 @@ def test_parts_of_a_person_or_of_replaced_documents_are_refused(relation):
         ({**DIVISION, "touched": [1]}, "all of them text"),
         ({"division": 5, "touched": ["2024-01"]}, "all of them text"),
         ({**DIVISION, "touched": ["2024-01", "2024-01"]}, "distinct names"),
+        ({**DIVISION, "touched": ["\ud83d\ude00", "\U0001f600"]}, "valid Unicode"),  # one letter after JSON
     ],
 )
 def test_other_divisions_and_nameless_parts_are_refused(given, message):

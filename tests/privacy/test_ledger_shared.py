@@ -24,6 +24,7 @@ from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger import ledger as ledger_module
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.ledger.reservation import Entry
 
@@ -299,6 +300,77 @@ def test_without_the_file_lock_two_would_get_the_whole(tmp_path, monkeypatch):
     assert len(Ledger.open(path).entries) == 1
 
 
+def booked_while_somebody_reads(path, monkeypatch):
+    """Book twice while a reader of the same object stands still between its look at the file and what it keeps."""
+    ledger, paused, go = Ledger(1, 1e-6, path=path), threading.Event(), threading.Event()
+    plain = ledger_module.begins_with
+
+    def slow(entries, earlier):
+        if threading.current_thread() is reader:
+            paused.set()
+            go.wait(30)
+        return plain(entries, earlier)
+
+    monkeypatch.setattr(ledger_module, "begins_with", slow)
+    reader = threading.Thread(target=lambda: ledger.entries)
+    reader.start()
+    assert paused.wait(30)
+    first = threading.Thread(target=lambda: ledger.reserve(events.gaussian(9.0), "first"))
+    first.start()
+    first.join(0.5)
+    if first.is_alive():  # it waits for the reader
+        go.set()
+        first.join(30)
+    standings = ledger_file.Storage.standings
+
+    def go_on(self):
+        go.set()
+        reader.join(30)
+        return standings(self)
+
+    monkeypatch.setattr(ledger_file.Storage, "standings", go_on)
+    ledger.reserve(events.gaussian(9.0), "second")
+    return [entry.purpose for entry in Ledger.open(path).entries]
+
+
+def test_a_thread_that_reads_takes_no_booking_back(tmp_path, monkeypatch):
+    assert booked_while_somebody_reads(tmp_path / "ledger.json", monkeypatch) == ["first", "second"]
+
+
+def test_without_the_lock_of_threads_a_reader_takes_a_booking_back(tmp_path, monkeypatch):
+    """The planted mistake."""
+    monkeypatch.setattr(ledger_file.Storage, "lock", contextlib.nullcontext())
+    assert booked_while_somebody_reads(tmp_path / "ledger.json", monkeypatch) == ["second"]
+
+
+def test_threads_that_read_and_book_at_once_are_told_no_fault(tmp_path):
+    ledger, done = Ledger(math.inf, 1e-6, path=tmp_path / "ledger.json"), threading.Event()
+
+    def read(_):
+        lengths = [0]
+        while not done.is_set():
+            lengths.append(len(ledger.entries))
+        return lengths == sorted(lengths)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        readers = pool.map(read, range(3))
+        for number in range(60):
+            ledger.reserve(events.gaussian(30.0), str(number))
+        done.set()
+        assert all(readers)
+    assert len(Ledger.open(ledger.path).entries) == 60
+
+
+def test_a_booking_that_json_would_change_is_not_written(tmp_path, monkeypatch):
+    """The planted mistake: a purpose of two surrogates, which are one letter when they are read."""
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
+    monkeypatch.setattr(ledger_module, "check_purpose", lambda purpose: None)
+    with pytest.raises(PrivacyError, match="cannot be read back from JSON"):
+        ledger.reserve(release_of(0.1), "\ud83d\ude00")
+    ledger.reserve(release_of(0.1), "topics")
+    assert [entry.purpose for entry in Ledger.open(ledger.path).entries] == ["topics"]
+
+
 # ---- names, copies, locks, forks and clocks
 
 
@@ -330,6 +402,24 @@ def test_a_copy_of_the_file_is_refused_while_the_original_is_there(tmp_path):
     assert json.loads((tmp_path / "moved.json").read_text())["path"] == str(tmp_path / "moved.json")
     Ledger(5, 1e-6, path=path)  # another one under the old name does not make it a copy
     assert len(Ledger.open(tmp_path / "moved.json").entries) == 2
+
+
+@pytest.mark.parametrize("where", ["samefile", "open"])
+def test_a_copy_is_refused_where_the_original_cannot_be_looked_at(tmp_path, monkeypatch, where):
+    """The original is another user's: its folder, or it alone, is closed to whoever opens the copy."""
+    path, copy, plain = tmp_path / "ledger.json", tmp_path / "copy.json", getattr(Path, where)
+    Ledger(1, 1e-6, path=path).reserve(release_of(0.9), "topics")
+    shutil.copy(path, copy)
+    monkeypatch.setattr(ledger_file, "_homes", {})  # as in a process that never opened it
+
+    def closed(self, *args, **kwargs):
+        if self == path:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, where, closed)
+    with pytest.raises(PrivacyError, match=r"copy\.json may be a copy of .*ledger\.json.*Permission denied"):
+        Ledger.open(copy)
 
 
 def test_two_copies_without_the_original_are_one_budget_in_a_process(tmp_path):
@@ -507,6 +597,17 @@ def test_a_fork_during_a_booking_does_not_keep_the_lock(tmp_path):
     thread.join(15)
     assert len(done) == 1
     assert not thread.is_alive()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_fork_reads_though_another_thread_held_the_lock(tmp_path, in_file):
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json" if in_file else None)
+    ledger.reserve(release_of(0.5), "topics")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(ledger._storage.lock.acquire).result()
+        assert in_a_fork(lambda: round(ledger.spent().epsilon, 9)) == "0.5"
+        pool.submit(ledger._storage.lock.release).result()
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")

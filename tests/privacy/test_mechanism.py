@@ -10,6 +10,7 @@ import pytest
 from tests.naive import goodness
 
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy import bound
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Ledger
@@ -188,6 +189,20 @@ def test_multipliers_out_of_range(noise):
 def test_epsilons_out_of_range(epsilon):
     with pytest.raises(PrivacyError, match="epsilon"):
         LaplaceMechanism(L1, epsilon)
+
+
+@pytest.mark.parametrize("make", [GaussianMechanism, LaplaceMechanism])
+def test_noise_of_scale_0_is_not_booked_as_private(make, monkeypatch):
+    """The planted mistake: a bound that takes numpy's numbers, in which 2**14 is 0."""
+    monkeypatch.setattr(bound, "check_bits", lambda bits: None)
+    wrapped = Bound("l2" if make is GaussianMechanism else "l1", bits=np.uint8(14))
+    mechanism = make(wrapped, 1.0)
+    assert mechanism.scale == 0
+    reservation = Ledger(math.inf).reserve(events.together(events.gaussian(1.0), events.pure(1.0)), "a test")
+    with pytest.raises(
+        (PrivacyError, ParameterError), match=r"scale 0 would be booked as private|sensitivity must be"
+    ):
+        mechanism.release(zeros(wrapped, 3), SecureStream(), reservation)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)

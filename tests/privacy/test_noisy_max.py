@@ -9,7 +9,7 @@ import pytest
 from tests.naive.noisy_max import winners
 
 from discreet import Ledger
-from discreet.errors import PrivacyError
+from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon, events
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
@@ -75,6 +75,12 @@ def test_it_is_booked_as_what_dominates_every_pure_promise():
     with pytest.raises(PrivacyError, match="epsilon must be positive"):
         NoisyMax(0)
     assert NoisyMax(math.inf).choose([[0.2, 0.9, 0.9]], SecureStream(0), reserved(NoisyMax(math.inf))) == 1
+
+
+@pytest.mark.parametrize("bits", [np.uint8(20), np.int32(20), 20.5, True, 40])
+def test_a_lattice_that_would_wrap_around_is_refused(bits):
+    with pytest.raises(ParameterError, match="bits must be an int from 1 to 26"):
+        NoisyMax(1.0, bits=bits)
 
 
 def test_a_choice_that_fails_draws_nothing_on_the_reservation():

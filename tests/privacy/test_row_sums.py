@@ -82,7 +82,9 @@ def test_persons_may_be_of_any_kind_but_none_may_be_missing():
     of_frame = pd.Series([7, 8, 7], index=[2, 1, 0])
     assert sum_rows(np.eye(3), bound, persons=of_frame).values.tolist() == [8, 16, 8]
     for missing in (None, np.nan, pd.NA, pd.NaT, "", " ", "nan", True, b"ann"):
-        with pytest.raises(CorpusError, match=r"persons must name whose .* row is, .* but row 1 has"):
+        with pytest.raises(
+            CorpusError, match=r"persons must name whose .* row is, .* but row 2 .counted from 1. has"
+        ):
             sum_rows(np.eye(3), bound, persons=["ann", missing, "ann"])
     with pytest.raises(CorpusError, match=r"persons must have shape \(3,\)"):
         sum_rows(np.eye(3), bound, persons=["ann", "bob"])

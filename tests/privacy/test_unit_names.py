@@ -183,10 +183,11 @@ def test_a_ledger_and_a_run_must_agree():
 def test_plurals():
     words = {
         "patient": "patients",
-        "diary": "diaries",
-        "class": "classes",
-        "survey": "surveys",
-        "search": "searches",
+        "night student": "night students",
+        "family": "families",
+        "pasient": "pasient",
+        "cidadão": "cidadão",
+        "persons": "persons",
     }
     assert {word: plural(word) for word in words} == words
 

@@ -6,8 +6,7 @@ anew: the start, then all steps again. So a state needs no copies and no care. W
 only, and not what they were, says that the state is :class:`Missing`.
 
 States are held in memory up to a limit, then in unnamed scratch files (``O_TMPFILE``: no other process can open them,
-and they are gone when this process ends, whatever ends it). So are the public arguments of the steps: of a long chain
-they are a table a sweep, gigabytes, which are read again only after a loss.
+and they are gone when this process ends, whatever ends it).
 """
 
 from __future__ import annotations
@@ -15,111 +14,42 @@ from __future__ import annotations
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
 from typing import IO, Any, NamedTuple
-from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import EngineError
 
-_SMALL = 1 << 12
-
 Public = tuple[Any, ...]
 
 
-class _OnDisk(NamedTuple):
-    offset: int
-    shape: tuple[int, ...]
-    kind: Any
-
-
-class History:
-    """Public arguments of each step taken, a tuple each.
-
-    Parameters
-    ----------
-    memory : int
-        Bytes of arrays to hold; what is more goes to a file.
-    """
-
-    def __init__(self, memory: int = 2**28) -> None:
-        self._memory, self._held = memory, 0
-        self._steps: list[Public] = []
-        self._file: IO[bytes] | None = None
-        self._lock = Lock()
-
-    def append(self, step: Public) -> None:
-        """Add a step after the others."""
-        self._steps.append(self._put_away(step))
-
-    def __len__(self) -> int:
-        return len(self._steps)
-
-    def __iter__(self) -> Iterator[Public]:
-        return map(self._fetch, self._steps)
-
-    def _put_away(self, step: Public) -> Public:
-        size = sum(value.nbytes for value in step if isinstance(value, np.ndarray))
-        if self._held + size <= self._memory:
-            self._held += size
-            return step
-        return tuple(self._write(value) if _is_large(value) else value for value in step)
-
-    def _write(self, array: NDArray[Any]) -> _OnDisk:
-        with self._lock:
-            new = self._file is None
-            self._file, offset = append_to_scratch(array, "the history of a run", file=self._file)
-            if new:
-                finalize(self, self._file.close)
-        return _OnDisk(offset, array.shape, array.dtype)
-
-    def _fetch(self, step: Public) -> Public:
-        return tuple(self._read(value) if isinstance(value, _OnDisk) else value for value in step)
-
-    def _read(self, place: _OnDisk) -> NDArray[Any]:
-        assert self._file is not None
-        with self._lock:
-            self._file.seek(place.offset)
-            size = int(np.prod(place.shape, dtype=np.int64))
-            return np.fromfile(self._file, place.kind, size).reshape(place.shape)
-
-
-def _is_large(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.nbytes > _SMALL
-
-
-def append_to_scratch(
-    array: NDArray[Any], what: str, *, scratch: str | None = None, file: IO[bytes] | None = None
-) -> tuple[IO[bytes], int]:
-    """Append an array to an unnamed scratch file, or to a new one; return the file, and where the array begins.
+def _on_scratch(array: NDArray[Any], folder: str | None) -> IO[bytes]:
+    """Return an unnamed scratch file that holds an array.
 
     Raises
     ------
     EngineError
         Where the disk is full, or there is none.
     """
-    fault, offset = None, 0
+    file: IO[bytes] | None = None
     try:
-        if file is None:
-            file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  (it lives as long as what is in it)
-        offset = file.seek(0, 2)
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it lives as long as what is in it)
         file.write(np.ascontiguousarray(array).data.cast("B"))
         file.flush()
+        return file
     except OSError as error:
         fault = error.strerror or type(error).__name__
-        with suppress(OSError):  # closing tries to write again
-            if file is not None:
-                file.close()
-    if fault is not None or file is None:
-        raise EngineError(
-            f"{what} cannot be put on scratch disk ({scratch or tempfile.gettempdir()}): {fault}; give a larger folder "
-            "(scratch=) or more memory (memory=)."
-        )
-    return file, offset
+    with suppress(OSError):  # closing tries to write again
+        if file is not None:
+            file.close()
+    raise EngineError(
+        f"the state beside a shard cannot be put on scratch disk ({folder or tempfile.gettempdir()}): {fault}; give a "
+        "larger folder (scratch=) or more memory (memory=)."
+    )
 
 
 #: Seconds after which the states of a run that nobody asks for are dropped; whoever asks again pays for the steps.
@@ -138,14 +68,14 @@ class StateStore:
     ----------
     run : str
         The name of the run.
-    history : History
-        Public arguments of each step taken, a tuple each; an engine appends to it.
+    history : list of tuple
+        Public arguments of each step taken; an engine appends to it.
     """
 
     def __init__(self, start: Callable[[Any], NDArray[Any]]) -> None:
         self.start = start
         self.run = secrets.token_hex(8)
-        self.history = History()
+        self.history: list[Public] = []
 
 
 class StoreLimits(NamedTuple):
@@ -160,7 +90,7 @@ class Step(NamedTuple):
 
     start: Callable[[Any], NDArray[Any]]
     run: str
-    before: History | int
+    before: list[Public] | int
     limits: StoreLimits
 
 
@@ -224,7 +154,7 @@ def _keep(key: tuple[str, str], n_steps: int, state: NDArray[Any], room: StoreLi
         held = sum(kept.state.nbytes for kept in _kept.values() if isinstance(kept.state, np.ndarray))
     place: NDArray[Any] | IO[bytes] = state
     if held + state.nbytes > room.memory:
-        place, _ = append_to_scratch(state, "the state beside a shard", scratch=room.scratch)
+        place = _on_scratch(state, room.scratch)
     with _guard:
         _kept[key] = _Kept(n_steps, place, state.shape, state.dtype, time.monotonic())
 

@@ -70,10 +70,7 @@ def read_corpus_now(corpus: Any, n_words: int) -> Any:
     All that leaves a silo is computed from what this returns. A word in two entries of a row would count twice in the
     sum of a document, beyond what its norm is taken for; so no caller is trusted to have checked.
     """
-    if callable(corpus):
-        corpus = corpus()
-        check_columns(corpus, n_words)
-    return check_silo(corpus, n_words)
+    return check_silo(corpus() if callable(corpus) else corpus, n_words)
 
 
 class Account:

@@ -129,7 +129,7 @@ def asked_of(state: State, table: Any, weights: Any) -> questions.Asked:
 
 
 def _sizes_of(asked: questions.Asked) -> dict[str, int]:
-    d = questions.dimension(asked)
+    d = asked.dimension
     if asked.kind == "words":
         return {"count": 1, "words": d}
     return {asked.kind: d * (d + 1) // 2 if asked.kind == "squares" else d}

@@ -145,25 +145,13 @@ class State:
         return self.round >= self.n_rounds
 
 
-_PROGRESS = {
-    "topic_word",
-    "seed",
-    "allow_unlearnable",
-    "round",
-    "masks",
-    "sums",
-    "result",
-    "problem",
-    "refusals",
-    "traffic",
-}
-#: What a server may not change between rounds, and what silos agree on.
-TERMS = tuple(each.name for each in fields(State) if each.name not in _PROGRESS)
+#: What a server may not change between rounds, and what silos agree on: all of a state that has a rule, and epsilon.
+TERMS = tuple(each.name for each in fields(State) if each.name in (*RULES, "epsilon"))
 
 
 def terms_bytes(state: State) -> bytes:
     """Return the terms in one form; part of what silos compare. Of several sums, each has terms of its own."""
-    terms = {name: getattr(state, name) for name in TERMS}
+    terms = agreed_terms(state)
     if len(SHARES_OF_SUMS[state.statistic]) > 1:
         terms["sum"] = state.round // MESSAGES
     return json.dumps(terms, sort_keys=True).encode()

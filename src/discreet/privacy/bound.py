@@ -149,6 +149,12 @@ def place_l1(values: NDArray[np.float64], n: int, bits: int, normalise: bool, ou
         shrink *= 2.0
 
 
+def check_bits(bits: int) -> None:
+    """Raise ``ParameterError`` unless powers of two of this many bits are exact: numpy's whole numbers wrap around."""
+    if type(bits) is not int or not 1 <= bits <= MAX_BITS:
+        raise ParameterError(f"bits must be an int from 1 to {MAX_BITS}, but is {shown(bits)}.")
+
+
 @dataclass(frozen=True)
 class Bound:
     """How much one unit may contribute, and the lattice it is counted on.
@@ -179,8 +185,7 @@ class Bound:
     def __post_init__(self) -> None:
         if self.norm not in ("l2", "l1"):
             raise ParameterError(f'norm must be "l2" or "l1", but is {shown(self.norm)}.')
-        if not 1 <= self.bits <= MAX_BITS:
-            raise ParameterError(f"bits must be from 1 to {MAX_BITS}, but is {self.bits}.")
+        check_bits(self.bits)
         if not (np.isfinite(self.contribution_bound) and self.contribution_bound > 0):
             raise ParameterError(
                 f"contribution_bound must be positive and finite, but is {self.contribution_bound}."

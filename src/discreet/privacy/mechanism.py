@@ -87,8 +87,13 @@ def _check_bound(bound: Bound, norm: str, noise: str) -> None:
         raise PrivacyError(f'{noise} noise needs a bound in "{norm}", but the norm is "{bound.norm}".')
 
 
-def _draw_on(reservation: Reservation, event: Event, bound: Bound) -> None:
+def _draw_on(reservation: Reservation, event: Event, bound: Bound, scale: Fraction) -> Fraction:
+    """Return the scale of the noise once it is paid for."""
+    exact = as_scale(scale)
+    if not exact and event != events.non_private():
+        raise PrivacyError(f"noise of scale 0 would be booked as private: the sensitivity of {bound} is 0.")
     reservation.use(event, privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
+    return exact
 
 
 @dataclass(frozen=True)
@@ -156,8 +161,7 @@ class GaussianMechanism:
             Where ``stream`` is not a SecureStream, or ``n_jobs`` not a number of threads.
         """
         _check_release(total, self.bound, stream, reservation, n_jobs)
-        scale = as_scale(self.scale)
-        _draw_on(reservation, self.event(), self.bound)
+        scale = _draw_on(reservation, self.event(), self.bound, self.scale)
         return total.values + rounded_gaussian(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 
@@ -200,8 +204,7 @@ class LaplaceMechanism:
         Parameters and errors are those of :meth:`GaussianMechanism.release`.
         """
         _check_release(total, self.bound, stream, reservation, n_jobs)
-        scale = as_scale(self.scale)
-        _draw_on(reservation, self.event(), self.bound)
+        scale = _draw_on(reservation, self.event(), self.bound, self.scale)
         return total.values + discrete_laplace(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 

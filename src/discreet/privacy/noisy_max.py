@@ -42,6 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.events import Event
+from discreet.privacy.bound import check_bits
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.noise._draws import check_stream
 from discreet.privacy.noise.laplace import discrete_laplace
@@ -69,6 +70,7 @@ class NoisyMax:
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
             raise PrivacyError(f"epsilon must be positive, but is {self.epsilon}.")
+        check_bits(self.bits)
 
     def event(self) -> Event:
         """Return the event of one choice."""

@@ -34,6 +34,11 @@ _WHOSE = {
 _OTHERS = frozenset(
     {"document", "word", "report", "pair", "token", "text", "or", "and", "any", "anybody", "everybody"}
 )
+#: Of which English has a plural; a name in another language is not bent.
+_BENT = _OTHERS | {
+    "person", "patient", "client", "customer", "member", "user", "student", "pupil", "employee", "citizen", "resident",
+    "respondent", "family", "topic", "group", "year", "quarter", "month", "week", "day", "decade",
+}  # fmt: skip
 #: What a unit may be called: up to three plain words in small letters, which end no sentence and mark nothing up.
 _NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
 
@@ -161,7 +166,9 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
 
 
 def plural(thing: str) -> str:
-    """Return the plural of an English word by the usual rules."""
+    """Return the plural of a thing whose name is known to be English; any other name as it was given."""
+    if re.split("[ -]", thing)[-1] not in _BENT:
+        return thing
     if re.search("[^aeiou]y$", thing):
         return f"{thing[:-1]}ies"
     return f"{thing}es" if re.search("(s|x|z|ch|sh)$", thing) else f"{thing}s"

@@ -318,8 +318,8 @@ class PrivateEstimator(PlannedEstimator):
             faults.append(PrivacyError(f"`privacy_unit` must be {units}, but is {shown(self.privacy_unit)}."))
         if not isinstance(self.ledger, Ledger):
             if self.ledger is not None:
-                fault = f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}."
-                faults.append(PrivacyError(fault))
+                fault = f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}"
+                faults.append(PrivacyError(f"{fault}; Ledger.open makes one of a file."))
         elif (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
             faults.append(
                 PrivacyError(

@@ -55,6 +55,8 @@ _DAY = 86_400
 _FIRST_DAY = 20_089
 #: Seconds between two rounds of keeping house, and between two looks at the calendar.
 _ROUND, _CALENDAR = 0.5, 60.0
+#: Seconds after which packing that failed is tried again: until the disk was full, it took long.
+_PACK_AGAIN = 3600.0
 #: Seconds for which a failure to write is told to health checks; then only whoever sends can find out.
 _REMEMBERED = 15.0
 #: Rounds for which what was taken away may stay in the log before that is told: longer than a fit of topics reads.
@@ -150,15 +152,15 @@ class ReportStore:
         #: Moments of the reports up to a row, while no more were taken away; none before somebody asks.
         self._moments, self._last, self._generation = None, 0, 0
         self._summing = threading.Lock()
-        self.n_reports = self._tables.count()
-        #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
-        self._scrubbed = self._recount = False
+        self.n_reports = self._tables.standing().reports
+        #: The generation of which no copy of what was taken away is left; none is known when this process begins.
+        self._scrubbed: int | None = None
         self._held_up = 0
         #: What is wrong with the store, in words, or None; and when reports could not be written last.
         self._trouble: str | None = None
         self._failed = -math.inf
         self._looked = time.monotonic()
-        self._round_due = self._calendar_due = 0.0
+        self._round_due = self._calendar_due = self._pack_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._closed = False
         self._counting = threading.Lock()
@@ -311,7 +313,7 @@ class ReportStore:
 
     def _commit(self, batches: list[_Batch]) -> None:
         results: list[Receipt | Withdrawal | DiscreetError] = []
-        tables, total = self._tables, None
+        tables = self._tables
         batches = sorted(batches, key=lambda batch: batch.leaves)
         try:
             with tables.transaction():
@@ -321,63 +323,72 @@ class ReportStore:
                         if batch.leaves
                         else tables.insert(batch.rows, batch.ticket)
                     )
-                total = tables.count() if self._recount else None
-            if any(isinstance(result, Withdrawal) and result.withdrawn for result in results):
-                self._scrubbed = tables.scrub()
-            self._recount, self._failed = False, -math.inf
+            self._settle()
+            self._failed = -math.inf
         except Exception as error:  # also of memory: without this thread nothing is written any more
             _log.warning("reports could not be written: %s", type(error).__name__)
             results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
-            # A commit may have succeeded whose answer never came, and what it took away be in the log.
-            self._recount, self._scrubbed, self._failed = True, False, time.monotonic()
-        more = sum(result.counted for result in results if isinstance(result, Receipt))
-        less = sum(result.withdrawn for result in results if isinstance(result, Withdrawal))
+            self._failed = time.monotonic()
         with self._counting:
             for batch in batches:
                 self._waiting[batch.leaves] -= len(batch.rows)
-            self.n_reports = self.n_reports + more - less if total is None else total
         for batch, result in zip(batches, results, strict=True):
             batch.tell(result)
+
+    def _settle(self) -> bool:
+        """Note how many reports there are, and leave no copy of what was taken away, whoever committed it.
+
+        False while somebody reads what was before.
+        """
+        standing = self._tables.standing()
+        self.n_reports = standing.reports
+        if self._scrubbed != standing.generation and self._tables.scrub():
+            self._scrubbed = standing.generation
+        return self._scrubbed == standing.generation
 
     def _keep_house(self) -> None:
         """Look whether the store is there, leave no copy of what was taken away, and take old reports away."""
         try:
             self._tables.check()
-            self._leave_no_copy()
-            self._expire_old()
+            self._held_up = 0 if self._settle() else self._held_up + 1
+            if self._held_up == _LONG_HELD_UP:
+                _log.warning(
+                    "a fit or another program reads the store: until it ends, the log still holds what was taken away"
+                )
+            if time.monotonic() >= self._calendar_due and self._expire_old():
+                self._pack()
+                self._calendar_due = time.monotonic() + _CALENDAR
             self._trouble = None
         except Exception as error:  # nothing is lost: it is tried again
-            self._scrubbed = False  # a commit that took reports away may have succeeded
             if self._trouble is None:
                 _log.warning("the store is in trouble: %s", type(error).__name__)
             self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
         self._looked = time.monotonic()
 
-    def _leave_no_copy(self) -> None:
-        """Leave no copy of what was taken away; again and again, while somebody reads what was before."""
-        if not self._scrubbed:
-            self._scrubbed = self._tables.scrub()
-        self._held_up = 0 if self._scrubbed else self._held_up + 1
-        if self._held_up == _LONG_HELD_UP:
-            _log.warning(
-                "a fit or another program reads the store: until it ends, the log still holds what was taken away"
-            )
-
-    def _expire_old(self) -> None:
-        """Delete some of what is older than reports are kept."""
-        if self._keep_days is None or time.monotonic() < self._calendar_due:
-            return
+    def _expire_old(self) -> bool:
+        """Delete some of what is older than reports are kept, and say whether it was all of it."""
+        if self._keep_days is None:
+            return True
         today = self._today()
         if today < _FIRST_DAY:  # a machine that does not know the time yet
             raise CorpusError("the machine's clock is wrong; no report is deleted by it.")
         with self._tables.transaction():
             self._tables.mark_day(today)
             deleted = self._tables.expire(self._tables.last_by(today - self._keep_days), TOGETHER)
-        self._scrubbed = self._scrubbed and not deleted
-        with self._counting:
-            self.n_reports -= deleted
-        if deleted < TOGETHER:
-            self._calendar_due = time.monotonic() + _CALENDAR
+        self._settle()
+        return deleted < TOGETHER
+
+    def _pack(self) -> None:
+        """Pack the file where reports were deleted since it was packed; reports wait meanwhile."""
+        if not self._tables.standing().unpacked or time.monotonic() < self._pack_due:
+            return
+        try:
+            self._tables.pack()
+            self._settle()
+        except Exception as error:  # a disk or memory that is too small hinders nothing else
+            self._scrubbed = None  # the log has grown
+            self._pack_due = time.monotonic() + _PACK_AGAIN
+            _log.warning("the file still holds parts of deleted reports: %s", type(error).__name__)
 
     def _today(self) -> int:
         return self._calendar.today()

@@ -4,8 +4,8 @@
 that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
 used tickets, without any order, so that a ticket cannot be told to belong to a report. ``days`` says which row was the
 last of a day, where reports are kept for a number of days only; no report has a time of its own. The ``generation``
-among the settings grows whenever reports are taken away, so that whoever has moments in memory notices that they are of
-the past.
+among the settings grows whenever reports are taken away, so that whoever has moments in memory, or keeps the log clean,
+notices that they are of the past; so does the number of ``reports`` with each of them, whichever collector writes.
 
 SQLite keeps a write-ahead log, and a commit returns when it is on the disk. A file that is removed while it is open
 goes on to exist for this process alone, and so does its log: what is written then is lost when the process ends. So
@@ -105,6 +105,14 @@ class Withdrawal(NamedTuple):
     withdrawn: int
     withdrawn_before: int
     unknown: int
+
+
+class Standing(NamedTuple):
+    """What a store notes: its reports, how often some were taken away, and how often by age since it was packed."""
+
+    reports: int = 0
+    generation: int = 0
+    unpacked: int = 0
 
 
 class Receipt(NamedTuple):
@@ -229,6 +237,7 @@ class Tables:
                 self._writing.executemany(
                     "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
                 )
+                self._add(reports=self.count() - self.standing().reports)  # earlier versions noted no number
             self._identity = self._look()
             if _GONE in self._identity:
                 raise CorpusError(
@@ -316,15 +325,30 @@ class Tables:
                 refused = SpentError("this ticket was used before; ask for another one.")
         if refused is not None:
             run.execute("ROLLBACK TO SAVEPOINT batch")
+        elif counted:
+            self._add(reports=counted)
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
 
     def count(self) -> int:
-        """Return how many reports there are, those written since :meth:`begin` among them."""
+        """Count the reports, those written since :meth:`begin` among them."""
         there = "SELECT count(*) FROM reports"
         withdrawn = f"{there} WHERE length(bits) = 0"
         return int(
             self._writing.execute(there).fetchone()[0] - self._writing.execute(withdrawn).fetchone()[0]
+        )
+
+    def standing(self) -> Standing:
+        """Return what is noted of the store, whoever committed it."""
+        statement = "SELECT name, value FROM settings WHERE name IN (?, ?, ?)"
+        found = self._writing.execute(statement, Standing._fields)
+        return Standing(**{name: int(value) for name, value in found})
+
+    def _add(self, **more: int) -> None:
+        """Add to what :meth:`standing` returns; between begin and commit."""
+        self._writing.executemany(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+            more.items(),
         )
 
     def withdraw(self, rows: Sequence[tuple[bytes, bytes]]) -> Withdrawal:
@@ -343,7 +367,7 @@ class Tables:
                 run.execute("UPDATE reports SET bits = ? WHERE id = ?", (b"", found[0]))
                 withdrawn += 1
         if withdrawn:
-            self._count_generation()
+            self._add(reports=-withdrawn, generation=1)
         return Withdrawal(withdrawn, before, unknown)
 
     def expire(self, last_id: int, most: int) -> int:
@@ -354,13 +378,15 @@ class Tables:
         old = "SELECT id FROM reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
         deleted = self._writing.execute(f"DELETE FROM reports WHERE id IN ({old})", (last_id, most)).rowcount
         if deleted:
-            self._count_generation()
+            self._add(reports=-deleted, generation=1, unpacked=1)
         return int(deleted)
 
-    def _count_generation(self) -> None:
-        self._writing.execute(
-            "INSERT INTO settings VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1"
-        )
+    def pack(self) -> None:
+        """Write the whole file anew: pages whose rows were moved when others were deleted hold copies of them."""
+        unpacked = self.standing().unpacked
+        self._writing.execute("VACUUM")
+        with self.transaction():
+            self._add(generation=1, unpacked=-unpacked)
 
     def mark_day(self, day: int) -> None:
         """Note that the rows up to the last one came by this day; between begin and commit.

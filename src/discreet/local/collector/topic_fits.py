@@ -104,7 +104,7 @@ class TopicFits:
         }
 
     def stop(self) -> None:
-        """Give up a fit that is under way, so that the process can end."""
+        """Give up what is under way, so that the process can end."""
         self._stop.set()
 
     async def status(self) -> dict[str, Any]:
@@ -138,8 +138,12 @@ class TopicFits:
         return found[0]
 
     def _look(self) -> tuple[int, int]:
-        moments = self._store.moments()
-        return _learnable(moments), moments.n
+        def go_on() -> None:
+            if self._stop.is_set():
+                raise later(503, "the collector is closing; ask again later.", 5)
+
+        with self._store.snapshot(go_on) as (moments, _):
+            return _learnable(moments), moments.n
 
     def _usual(self, go_on: Callable[[], None]) -> tuple[int, Kept]:
         """Return how many reports there are, and moments of those that are not unlike all others."""

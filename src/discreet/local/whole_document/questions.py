@@ -118,11 +118,6 @@ class Question(Asked):
         return ""
 
     @property
-    def dimension(self) -> int:
-        """Length of an answer."""
-        return questions.dimension(self)
-
-    @property
     def two_sided(self) -> bool:
         """Whether the square of the answer is asked."""
         return self.kind == "squares"

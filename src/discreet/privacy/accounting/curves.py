@@ -51,10 +51,13 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from discreet._base.validate import check, number
+from discreet.errors import ParameterError
 from discreet.privacy.accounting.events import FailureDpEvent, leaves
 
 _ULP = 2.0**-52
 _MU = number(least=0, most=math.inf)
+#: Noise that is not more than this promises may be larger than any float.
+LEAST_MU = 1e-300
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -311,7 +314,12 @@ def _orders(totals: Totals) -> list[float] | None:
 
 def gaussian_noise_for(epsilon: float, delta: float, n_rounds: int = 1) -> float:
     """Return the smallest noise multiplier, rounded up, of ``n_rounds`` Gaussian releases within (epsilon, delta)."""
-    noise = math.sqrt(n_rounds) / gdp_mu(epsilon, delta)
+    mu = gdp_mu(epsilon, delta)
+    if mu < LEAST_MU:
+        raise ParameterError(
+            f"no Gaussian noise is large enough for epsilon = {epsilon} at delta = {delta}; use larger ones."
+        )
+    noise = math.sqrt(n_rounds) / mu
     while gdp_epsilon(root_up(n_rounds / Fraction(noise) ** 2), delta) > epsilon:
         noise *= 1 + 2.0**-50  # the root and the quotient above were rounded
     return noise

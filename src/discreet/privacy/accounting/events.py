@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 from dp_accounting import dp_event as dp
 
-from discreet._base.validate import kind_of, shown
+from discreet._base.validate import is_whole, kind_of, shown
 from discreet.errors import ParameterError, PrivacyError
 
 #: What the functions here make, and what ledgers and accountants take.
@@ -95,9 +95,9 @@ def poisson_sampled(sampling_rate: float, event: Event) -> Event:
 
 def composed(event: Event, count: int) -> Event:
     """``event``, ``count`` times."""
-    if not 1 <= count <= _MOST_REPETITIONS:
+    if not (is_whole(count) and 1 <= count <= _MOST_REPETITIONS):
         raise ParameterError(
-            f"the number of repetitions must be at least 1 (and below 2^53), but is {count}."
+            f"the number of repetitions must be a whole number, at least 1 (and below 2^53), but is {shown(count)}."
         )
     return event if count == 1 else dp.SelfComposedDpEvent(event, int(count))
 

@@ -31,6 +31,7 @@ from typing import NamedTuple
 from discreet._base.validate import shown
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting.curves import (
+    LEAST_MU,
     Totals,
     gaussian_noise_for,
     gdp_epsilon,
@@ -112,9 +113,11 @@ def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
     def fits_calibrated(wanted: float) -> bool:
         return fits(1 / Fraction(gaussian_noise_for(wanted, delta)) ** 2)
 
+    low, high = 0.0, gdp_mu(epsilon, delta)
+    if high < LEAST_MU:
+        return 0.0
     if fits_calibrated(epsilon):
         return epsilon
-    low, high = 0.0, gdp_mu(epsilon, delta)
     tolerance = 1e-13 if totals.all_gaussian else 1e-3
     while high - low > tolerance * high:
         middle = (low + high) / 2

@@ -265,6 +265,8 @@ def _inode(path: Path) -> tuple[int, int] | None:
 def _replace(path: Path, value: dict[str, Any], expected: tuple[int, int] | None) -> None:
     """Write a ledger so that it is on the disk, whole, when this returns."""
     text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"  # plain ASCII
+    if read_json(text) != value:
+        raise PrivacyError("a booking cannot be read back from JSON, so it was not made.")
     if len(text) > _LARGEST_FILE:
         raise PrivacyError(
             f"the ledger {path} would be larger than {_LARGEST_FILE >> 20} MiB; book repetitions as one event "
@@ -309,12 +311,17 @@ class Storage:
         self.identity = secrets.token_hex(16)
         self.entries: tuple[Entry, ...] = ()
         self._stood: tuple[tuple[Entry, ...], Standings] = ((), Standings(Standing(budget), {}))
-        self._lock = threading.RLock()
+        self._locks: dict[int, threading.RLock] = {}
         self._process = os.getpid()
+
+    @property
+    def lock(self) -> threading.RLock:
+        """What one thread of this process holds; another thread may have held its parent's when it was forked."""
+        return self._locks.setdefault(os.getpid(), threading.RLock())
 
     def standings(self) -> Standings:
         """Return where the filters stand after all entries; quick where only new ones were added."""
-        with self._lock:
+        with self.lock:
             entries = self.entries
             done, standings = self._stood
             if entries[: len(done)] != done:
@@ -336,9 +343,7 @@ class Storage:
     @contextmanager
     def exclusively(self) -> Generator[Turn | None]:
         """Keep all other threads and processes out; yield the right to write the file, where there is one."""
-        if os.getpid() != self._process:  # another thread may have held the lock when this process was forked
-            self._lock, self._process = threading.RLock(), os.getpid()
-        with self._lock:
+        with self.lock:
             if self.path is None:
                 yield None
                 return
@@ -386,8 +391,13 @@ def _is_there(original: Path, path: Path, identity: str) -> bool:
     """Tell whether another file holds the same ledger."""
     try:
         return not original.samefile(path) and check(read(original)).identity == identity
-    except (OSError, PrivacyError):
+    except (FileNotFoundError, NotADirectoryError, PrivacyError):  # gone, or something else by now
         return False
+    except OSError as error:
+        raise PrivacyError(
+            f"the ledger file {path} may be a copy of {original}, which cannot be looked at: {error.strerror}. "
+            "Open it as somebody who may read there."
+        ) from error
 
 
 def _copy_of(path: Path, original: Path) -> str:

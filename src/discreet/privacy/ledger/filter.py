@@ -77,7 +77,7 @@ from discreet.privacy.accounting.curves import NOTHING, Totals, sort_events
 from discreet.privacy.accounting.dominating import charge
 from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, cost_of, within
-from discreet.privacy.ledger.reservation import Entry
+from discreet.privacy.ledger.reservation import Entry, is_text
 
 #: Share of delta for later failures, where the first booking is not all Gaussian.
 DEFAULT_SHARE = Fraction(1, 10)
@@ -229,13 +229,9 @@ def check_division(entries: Iterable[Entry], division: str, parts: tuple[str, ..
             "up: leave `division=` out."
         )
     names: tuple[Any, ...] = (division, *parts)
-    if (
-        not parts
-        or not all(isinstance(name, str) and name for name in names)
-        or len(set(parts)) != len(parts)
-    ):
+    if not parts or not all(is_text(name) and name for name in names) or len(set(parts)) != len(parts):
         raise PrivacyError(
-            "a division must have a name, and its parts distinct names, one or more, all of them text."
+            "a division must have a name, and its parts distinct names, one or more, all of them text in valid Unicode."
         )
     others = sorted({entry.division for entry in entries if entry.division} - {division})
     if others:
@@ -259,7 +255,7 @@ def _priced(standing: Standing, booked: Sequence[Event]) -> Cost:
             return standing.after(booked).cost()
     except DiscreetError:
         raise
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, LookupError, ValueError):
         pass  # of libraries whose floats end before the event's parameters do
     raise PrivacyError(
         "an event is so small or so large that no accountant can price it; nothing was booked. Leave out what costs "

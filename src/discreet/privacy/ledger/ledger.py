@@ -464,15 +464,18 @@ class Ledger:
         storage = self._storage
         if storage.path is None or not storage.path.exists():
             return
-        found = ledger_file.check(ledger_file.read(storage.path))
-        if (found.identity, found.budget) != (storage.identity, self._budget):
-            raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
-        entries = found.entries
-        if not begins_with(entries, storage.entries):
-            raise PrivacyError(
-                f"the ledger file {storage.path} lacks bookings that it held before; restore the newer one."
-            )
-        storage.entries = entries
+        with storage.lock:  # else a booking that another thread makes meanwhile would be forgotten
+            found = ledger_file.check(ledger_file.read(storage.path))
+            if (found.identity, found.budget) != (storage.identity, self._budget):
+                raise PrivacyError(
+                    f"the ledger file {storage.path} was replaced by another ledger; put it back."
+                )
+            entries = found.entries
+            if not begins_with(entries, storage.entries):
+                raise PrivacyError(
+                    f"the ledger file {storage.path} lacks bookings that it held before; restore the newer one."
+                )
+            storage.entries = entries
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ledger):

@@ -105,7 +105,7 @@ def _largest(fits: Callable[[float], bool], high: float) -> float:
     def ok(number: float) -> bool:
         try:
             return fits(number)
-        except (DiscreetError, ArithmeticError, ValueError):  # nothing can be calibrated to that
+        except (DiscreetError, ArithmeticError, LookupError, ValueError):  # nothing can be calibrated to that
             return False
 
     low, least = high, _LEAST * high

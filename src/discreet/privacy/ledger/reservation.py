@@ -63,10 +63,17 @@ def begins_with(entries: tuple[Entry, ...], earlier: tuple[Entry, ...]) -> bool:
     return first == earlier and [entry.nonce for entry in first] == [entry.nonce for entry in earlier]
 
 
+def is_text(value: Any) -> bool:
+    """Whether this is text that UTF-8 has; two surrogates would be read back from JSON as one letter."""
+    return isinstance(value, str) and value.encode(errors="ignore").decode() == value
+
+
 def check_purpose(purpose: Any) -> None:
     """Raise ``PrivacyError`` unless ``purpose`` is text."""
-    if not isinstance(purpose, str) or not purpose.strip():
-        raise PrivacyError(f"purpose must say in a few words what is booked, but is {shown(purpose)}.")
+    if not is_text(purpose) or not purpose.strip():
+        raise PrivacyError(
+            f"purpose must say in a few words of valid Unicode what is booked, but is {shown(purpose)}."
+        )
 
 
 class Reservation:

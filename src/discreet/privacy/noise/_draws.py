@@ -61,14 +61,12 @@ def as_fraction(value: Any, name: str) -> Fraction:
     ParameterError
         Where it is not finite.
     """
-    if isinstance(value, np.integer):
-        return Fraction(int(value))
     if isinstance(value, (float, np.floating)):
         if not np.isfinite(value):
             raise ParameterError(f"{name} must be finite, but is {value}.")
         return Fraction(*value.as_integer_ratio())
-    if isinstance(value, (int, Fraction)) and value is not True and value is not False:
-        return Fraction(value)
+    if isinstance(value, (int, np.integer, Fraction)) and value is not True and value is not False:
+        return Fraction(int(value.numerator), int(value.denominator))  # numpy's would wrap around
     raise TypeError(f"{name} must be an int, a float or a Fraction, but is {kind_of(value)}.")
 
 
