@@ -42,7 +42,7 @@ silos = [counts[np.flatnonzero(ward_of == ward)] for ward in np.unique(ward_of)]
 # protected.
 
 # %%
-model = FederatedLDA(12, mechanism="aggregate", epsilon=4, delta=1e-6).fit(silos)
+model = FederatedLDA(12, epsilon=4, delta=1e-6).fit(silos)
 model.release_.guarantee
 
 # %%
@@ -54,5 +54,5 @@ for topic in np.argsort(-model.topic_word_, axis=1)[:, :6]:
 
 # %%
 print(len(model.client_ledgers_), model.state_.traffic)
-without = FederatedLDA(12, mechanism="aggregate", epsilon=np.inf, random_state=0).fit(silos)
+without = FederatedLDA(12, epsilon=np.inf, random_state=0).fit(silos)
 coherence_npmi(model.topic_word_, counts), coherence_npmi(without.topic_word_, counts)

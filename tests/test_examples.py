@@ -1,5 +1,8 @@
 """The example notebooks run from top to bottom, as a script of a reader's own."""
 
+import ast
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -53,3 +56,23 @@ def test_examples_are_notebooks_without_outputs_and_listed():
         assert re.search(r"^# %% \[markdown\]\n# # ", text, re.MULTILINE)
         assert text.count("\n# %%\n") >= 4
     assert not list((ROOT / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_calls_what_there_is(example):
+    tree = ast.parse(example.read_text())
+    known = {
+        alias.asname or alias.name: getattr(importlib.import_module(node.module), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("discreet")
+        for alias in node.names
+    }
+    called = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in known
+    ]
+    assert called
+    for call in called:
+        keywords = {word.arg for word in call.keywords} - {None}
+        inspect.signature(known[call.func.id]).bind_partial(*call.args, **dict.fromkeys(keywords))

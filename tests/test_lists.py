@@ -24,7 +24,7 @@ def test_what_notepad_saves_is_what_others_save(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"secretword caf\xe9\n", "must be UTF-8 text"),
+        (b"secretword caf\xe9\n", "must be UTF-8 text, one entry per line; save it as UTF-8"),
         ("secretword".encode("utf-16"), "must be UTF-8 text"),
         ("secretword".encode("utf-16-le"), "must be UTF-8 text"),
         (b"a\n" * 2**23 + b"b", "too large"),

@@ -104,6 +104,7 @@ SOUGHT = {
     "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1"],
     "how-to/few-texts.md": ["few texts"],
     "how-to/languages.md": [
+        "languages",
         "stop words",
         "German",
         "Deutsch",
@@ -113,7 +114,9 @@ SOUGHT = {
         "Norwegian",
         "norsk",
     ],
+    "how-to/one-budget.md": ["budget", "ledger"],
     "pitfalls.md": ["Ctrl-C"],
+    "prevalence.md": ["date format", "dates"],
     "what-leaves.md": ["names", "review"],
 }
 
