@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from discreet._base.threads import one_blas_thread
 from discreet._base.validate import faults_of, number, refuse, shown, whole
-from discreet.central.plan import WORD_POWER
+from discreet.central.plan import FEWEST_WORDS, WORD_POWER
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.curves import gdp_epsilon
 
@@ -98,7 +98,6 @@ _LARGEST_EPSILON, _MOST_UNITS = 20.0, 1e12
 #: second, on none.
 VECTORS_ALONE, TEXTS_TEACH = 400.0, 800.0
 #: Of the released pairs: the bounds of the verdict lie between texts with topics and without.
-_FEWEST_WORDS = 30
 _NONE, _SEEN = 0.05, 1.25
 _STEPS = 30
 
@@ -390,7 +389,7 @@ def structure(
     each cell; ``unigram``: how frequent the words are.
     """
     n_words = len(weights)
-    if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
+    if n_words < FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
         return None
     with one_blas_thread():
         level, shared = _rank_one(cooccurrence)

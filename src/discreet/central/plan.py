@@ -13,7 +13,7 @@ share of the unigram            clip(.004 x, .002, .25)
 share of the moment             .04 x / (1 + x), where there are public word vectors
 share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
                                 believed
-words of the pairs              4.5 root(V K / x), at most 850 and at most V
+words of the pairs              4.5 root(V K / x), from 30 to 850 and at most V
 their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
@@ -48,8 +48,9 @@ _UNIGRAM, _MOST_UNIGRAM = 0.004, 0.25
 _MOMENT = 0.04
 #: Of pairs of words; beside vectors that are believed, half of it.
 _PAIRS = 0.3
-#: Words whose pairs are counted, over the root of n mu, and at most. A start from vectors has all of the most.
-_WORDS, MOST_WORDS = 4.5, 850
+#: Words whose pairs are counted, over the root of n mu, at least, as fewer do not show whether there are topics, and at
+#: most. A start from vectors has all of the most.
+_WORDS, FEWEST_WORDS, MOST_WORDS = 4.5, 30, 850
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
 #: Where x is so large, powers are midway between those of plentiful and of few units.
 _PLENTIFUL = 2
@@ -103,7 +104,7 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
         pairs_share=_PAIRS,
         pairs_share_beside_vectors=_PAIRS / 2,
         n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
-        start_words=min(n_words, max(words, 1), MOST_WORDS),
+        start_words=min(n_words, max(words, FEWEST_WORDS), MOST_WORDS),
         pairs_power=2 * WORD_POWER * exponent,
         exponent=exponent,
         last_step=_LAST_STEP * x / (1 + x),

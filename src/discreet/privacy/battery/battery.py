@@ -150,13 +150,16 @@ def check_canaries_are_not_released(subject: Subject) -> None:
 
 
 def check_size_does_not_depend_on_documents(subject: Subject) -> None:
-    """Released bytes, and the fitted estimator's, are as many for 200 documents as for 800."""
-    few, many = (subject.fit(subject.make(n), random_state=0) for n in (200, 800))
+    """Released bytes, and the fitted estimator's, are as many for 200 documents as for 1,400.
+
+    But for a byte for every three documents more: what a card says of noisy numbers is a sentence or two.
+    """
+    few, many = (subject.fit(subject.make(n), random_state=0) for n in (200, 1400))
     for sizes in (
         [len(subject.bytes_of(model)) for model in (few, many)],
         [len(all_bytes(subject.held(model))) for model in (few, many)],
     ):
-        assert abs(sizes[0] - sizes[1]) < 200, (
+        assert abs(sizes[0] - sizes[1]) < 400, (
             f"expected a size that does not grow with documents, but it is {sizes}."
         )
 
