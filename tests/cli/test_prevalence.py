@@ -485,14 +485,14 @@ def test_on_a_terminal_it_asks_before_it_spends(ward_notes, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("person", [None, "patient"])
-def test_what_noise_will_do_is_said_of_a_middling_group(ward_notes, tmp_path, capsys, person):
-    """Whoever wrote in two groups counts half in each; the smallest and the largest group are not the middling one."""
+def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, capsys, person):
+    """Whoever wrote in two groups counts half in each; the smallest and the largest group are not the median one."""
     rows = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
     size = dict.fromkeys(("north", "south", "west"), 0.0)
     for row in rows:
         own = [one for one in rows if one["patient"] == row["patient"]] if person else [row]
         size[row["ward"]] += 1 / len(own)
-    middling = round(sorted(size.values())[1])
+    median = round(sorted(size.values())[1])
     line = [
         *command(ward_notes),
         "--by",
@@ -506,9 +506,9 @@ def test_what_noise_will_do_is_said_of_a_middling_group(ward_notes, tmp_path, ca
     assert run([*line, "--seed", "0", "--out", str(tmp_path / "s.json")]) == 0
     said = capsys.readouterr().err
     called = "persons" if person else "documents"
-    points = error_in_points(middling, 3, 0.02)
+    points = error_in_points(median, 3, 0.02)
     assert (
-        f"PRIVATE | a middling group has {middling} {called}: noise will move a share by about {points:.1f}"
+        f"PRIVATE | the median group has {median} {called}: noise will move a share by about {points:.1f}"
         in said
     )
     assert ("Fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)

@@ -192,6 +192,12 @@ def test_columns_below_a_title_are_named_where_another_is_asked_for(tmp_path):
     assert read_corpus(tmp_path / "a.xlsx").n_documents == 1
 
 
+def test_a_column_is_proposed_where_it_is_meant_whatever_its_case_and_not_for_a_few_letters(tmp_path):
+    workbook(tmp_path / "a.xlsx", A=[["Utente", "Mensagem"], ["ana", "tarde"]])
+    assert "Did you mean" not in refusal(tmp_path / "a.xlsx")  # text is not Utente
+    assert "Did you mean 'Mensagem'?" in refusal(tmp_path / "a.xlsx", text="MENSAGEN")
+
+
 def test_a_cover_sheet_is_no_trap(tmp_path):
     path = tmp_path / "a.xlsx"
     workbook(path, Cover=[["Notes of the ward"], [None], ["2024"]], Notes=ROWS, Empty=[])

@@ -268,7 +268,8 @@ def check(**arguments: tuple[Any, Rule]) -> None:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return a question that names what was likely meant, after a blank; nothing where no name is near."""
-    near = get_close_matches(word, list(names), 1)
+    plain = {name.lower(): name for name in names}
+    near = [plain[name] for name in get_close_matches(word.lower(), list(plain), 1, cutoff=0.7)]
     return f" Did you mean {quoted(near[0])}?" if near else ""
 
 

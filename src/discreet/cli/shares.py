@@ -91,7 +91,7 @@ def labels_of(
 
 
 def units_in_a_group(shares: "discreet.TopicPrevalence", documents: Any, labels: Any) -> int | None:
-    """Return how many units a middling group has, for whoever holds the texts; None where names are chosen privately.
+    """Return how many units the median group has, for whoever holds the texts; None where names are chosen privately.
 
     Whoever wrote in several groups counts in part in each, as in the release.
     """

@@ -112,7 +112,7 @@ def prevalence(
         else:
             labels = labels_of(documents, fields, corpus, known, options, say)
             n_units = None if known == "shards" else units_in_a_group(shares, documents, labels)
-            there = "" if n_units is None else f"a middling group has {many(n_units, called or unit)}"
+            there = "" if n_units is None else f"the median group has {many(n_units, called or unit)}"
         if n_units is not None and math.isfinite(epsilon):
             points = brought.error_in_points(
                 n_units, len(release.topic_word), epsilon, delta, shares.count_weight
