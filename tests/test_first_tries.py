@@ -148,7 +148,7 @@ def test_rows_without_text_or_person_are_left_out_where_that_is_said(tmp_path):
         assert not ledger.entries
         made = fit_topics(source, skip_empty=True, **how)
         np.testing.assert_array_equal(made.topic_word, whole.topic_word)
-    with pytest.raises(ParameterError, match="sheet are of a file or a frame"):
+    with pytest.raises(ParameterError, match=r"^skip_empty: for a file or a frame only"):
         fit_topics(TEXTS, skip_empty=True, epsilon=1.0)
     with pytest.raises(ParameterError, match="skip_empty must be"):
         fit_topics(frame, skip_empty="yes", epsilon=1.0)

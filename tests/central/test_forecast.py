@@ -128,10 +128,9 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
         said = learnability(2000, 20, 40000 / (x * MU), MU).in_words()
         assert (", which is a guess: measured were 5 to 20 topics" in said) == guessed, x
         assert ("x from 0.02 to 195. Learnability" in said) == guessed
-        assert said.startswith("The topics, if the texts have any, would describe the texts about") == (
-            x == 0.019
-        )
-        assert ("(good)" in said) == (x == 0.021)
+        opening = r"On these 2,000 words the topics, if the texts have any, would describe the texts about"
+        assert said.startswith(opening) == (x == 0.019)
+        assert ("any: good. On these" in said) == (x == 0.021)
 
 
 def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
@@ -198,7 +197,10 @@ def test_nine_in_ten_forecasts_of_other_texts_lie_within_the_range_that_is_told(
 def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
     told = learnability(123, 6, 12000, MU)
     low, high = (100 * bound for bound in told.expected_range)
-    assert f" % ({low:.2g} to {high:.2g} %) worse than topics made without privacy" in told.in_words()
+    assert (
+        f" % ({low:.2g} to {high:.2g} %) worse, by perplexity, than topics made without privacy"
+        in told.in_words()
+    )
     assert "Few topics that share hardly a word lose less." in told.in_words()
     assert "share hardly" not in words(2000, 20, 9000, MU)
     assert "guess" not in words(2000, 20, 9000, MU) + told.in_words()
@@ -209,7 +211,8 @@ def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
             in said
         )
         assert re.match(
-            "The topics, if the texts have any, would describe .*Learnability: x [^(]*, by perplexity", said
+            r"On these [\d,]+ words the topics, if the texts have any, would describe .*Learnability: x [^(]*\.",
+            said,
         )
     free = learnability(80, 3, 100, math.inf)
     assert free.expected_range == (0, 0)
@@ -280,7 +283,7 @@ def test_few_words_are_not_good_however_little_noise_there_is():
         assert f"{words} word" in told.in_words()
     enough = learnability(40, 20, 1e6, 1.0)
     assert enough.verdict == "good"
-    assert "by perplexity on these 40 words" in enough.in_words()
+    assert "On these 40 words the topics" in enough.in_words()
 
 
 @pytest.mark.parametrize(

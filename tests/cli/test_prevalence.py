@@ -511,4 +511,4 @@ def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, ca
         f"PRIVATE | the median group has {median} {called}: noise will move a share by about {points:.1f}"
         in said
     )
-    assert ("Fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)
+    assert ("fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)

@@ -214,8 +214,13 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
     assert "no field for person='whom'; its fields are 'who', 'text', 'ward'. Did you mean 'who'?" in refusal(
         path, person="whom", sheet="Notes"
     )
-    assert "has no sheet 'Note'; its sheets are 'Cover', 'Notes', 'Empty'" in refusal(path, sheet="Note")
-    assert "no field for text='text'; its fields are 'Notes of the ward'" in refusal(path, sheet="Cover")
+    said = "has no sheet 'notes'; its sheets are 'Cover', 'Notes', 'Empty'. Did you mean 'Notes'?"
+    assert said in refusal(path, sheet="notes")
+    said = "sheet 'Cover' has not the columns asked for; sheet 'Notes' has them. Name it with sheet="
+    assert said in refusal(path, sheet="Cover")
+    assert "no field for text='body'; its fields are 'Notes of the ward'" in refusal(
+        path, sheet="Cover", text="body"
+    )
     workbook(path, January=[["text"], ["bed"]], February=[["text"], ["ward"]])
     assert "More than one sheet has the columns" in refusal(path)
     assert read_corpus(path, sheet="February").vocabulary == ("ward",)

@@ -266,10 +266,10 @@ def fit_topics(
             _warn_of_persons(texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
         stop_words = "auto"
-    elif any(value is not None for value in columns.values()):
+    elif given := [name for name, value in columns.items() if value is not None]:
         raise ParameterError(
-            "`text`, `person`, `skip_empty`, `encoding`, `delimiter` and `sheet` are of a file or a frame: pass one of "
-            "these, or say whose texts of a list are by `persons=`."
+            f"{', '.join(f'`{name}`' for name in given)}: for a file or a frame only. Of a list of texts, leave out "
+            "what is empty before, and say whose each is by `persons=`."
         )
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):

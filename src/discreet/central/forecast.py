@@ -203,12 +203,12 @@ class Learnability:
             gap += f" ({low} to {high} %)"
         doubt = "" if self.topics == "seen" else ", if the texts have any"
         told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
-        opening, praised = f"What to expect of the topics{doubt}: {self.verdict}. They", f" ({self.verdict})"
+        opening, they = f"What to expect of the topics{doubt}: {self.verdict}. ", "they"
         if not self.is_weak and not self._is_measured():  # no praise of a guess
-            opening, praised = f"The topics{doubt}{',' * bool(doubt)}", ""
+            opening, they = "", f"the topics{doubt}{',' * bool(doubt)}"
         said = (
-            f"{opening} would describe the texts {gap} worse than topics made without privacy{self._assumed()}"
-            f"{self._guessed()}. Learnability: {x}{praised}, by perplexity on these {self.n_words:,} words."
+            f"{opening}On these {self.n_words:,} words {they} would describe the texts {gap} worse, by perplexity, "
+            f"than topics made without privacy{self._assumed()}{self._guessed()}. Learnability: {x}."
             f"{self._shared()}{told}{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE

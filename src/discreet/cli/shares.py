@@ -108,10 +108,14 @@ def units_in_a_group(shares: "discreet.TopicPrevalence", documents: Any, labels:
     return round(float(np.median(np.bincount(groups[rows], 1 / wrote[whose]))))
 
 
+_LESS_NOISE = " More texts, fewer groups, longer periods or a larger --epsilon make it less."
+
+
 def expected_of_shares(there: str, points: float, n_topics: int) -> str:
     """Say how far noise will move a share, and what helps where a usual share would drown in it."""
-    wide = 2 * points > 100 / n_topics
-    help_ = " Fewer groups, longer periods or a larger --epsilon make it less." if wide else ""
+    if points > 50:
+        return f"{there}: noise will hide every share, so that the release will say nothing.{_LESS_NOISE}"
+    help_ = _LESS_NOISE if 2 * points > 100 / n_topics else ""
     return (
         f"{there}: noise will move a share by about {points:.1f} points (standard error; intervals of 95 % reach at "
         f"least twice as far to each side).{help_}"
@@ -186,7 +190,9 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         )
         left = len(kept) - int(kept.sum())
         without = f", without those of {many(left, 'group')} that may be empty" if left else ""
-        whose = "its own interval, of the noise alone" if rest is None else "its interval among all of them"
+        whose = "its own interval, of the noise alone"
+        if rest is not None:
+            whose = "its interval among all of them, wider than its own"
         say.print(f"{which}{without}, each with {whose}:")
     rows: list[tuple[str, ...]] = []
     cells: list[int] = chosen[:_MOST_SHOWN].tolist()

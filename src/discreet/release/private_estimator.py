@@ -440,4 +440,7 @@ def spent_and_left(ledger: Ledger) -> str:
     if math.isinf(ledger.epsilon):
         return f"Epsilon {spent} is spent."
     left = f"{ledger.remaining().epsilon:.3g}"
-    return f"Of epsilon {ledger.epsilon:g}, {spent} is spent, and about {left} is left for another fit."
+    return (
+        f"Of epsilon {ledger.epsilon:g}, {spent} is spent; another fit on these texts may spend about {left}: costs "
+        "add up to less than their sum."
+    )

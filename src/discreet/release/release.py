@@ -248,18 +248,19 @@ class Release(Promised):
         *,
         audit: AuditReport | None = None,
         fit: FitRelease | None = None,
-    ) -> str:
-        """Return the report as one offline HTML page; also write it to ``path`` where that is given.
+    ) -> str | None:
+        """Return the report as one offline HTML page, or write it to ``path`` where that is given.
 
         With ``fit``, as :class:`~discreet.PrivateFit` releases it for this model, the page says how good it is. With
         ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The file is
         then readable by its owner only; so is one with a fit without privacy.
         """
         page = _report(self, audit, "" if audit is None else _roc_svg(audit), fit)
-        if path is not None:
-            exact = fit is not None and fit.noise == 0
-            write_whole(page.encode(), Path(path), "the report", secret=audit is not None or exact)
-        return page
+        if path is None:
+            return page
+        exact = fit is not None and fit.noise == 0
+        write_whole(page.encode(), Path(path), "the report", secret=audit is not None or exact)
+        return None
 
     def __repr__(self) -> str:
         topics, words = self.topic_word.shape

@@ -186,20 +186,21 @@ class Comparison:
         label = {"label": [self._label] * len(rows)} if self._label else {}
         return frame({name: [row.get(name) for row in rows] for name in _COLUMNS} | label)
 
-    def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str | None:
         """Return the comparison as one offline HTML page.
 
         Parameters
         ----------
         path : path, optional
-            Where to write it, too.
+            Where to write it; then nothing is returned.
         names : pair of str, optional
             What to call releases that have no title, or the same: their folders, say.
         """
         page = comparison_page(self, names)
-        if path is not None:
-            write_whole(page.encode(), Path(path), "the comparison")
-        return page
+        if path is None:
+            return page
+        write_whole(page.encode(), Path(path), "the comparison")
+        return None
 
     def __repr__(self) -> str:
         n_changed = sum(pair.clear for pair in self.pairs)

@@ -188,10 +188,18 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
     if reading.sheet is not None and reading.sheet not in names:
         raise CorpusError(
             f"{problems.name} has no sheet {shown(reading.sheet)}; its sheets are {show_fields(names)}."
+            + nearest(reading.sheet, names)
         )
     wanted, looked_at = set(reading.fields.wanted), names if reading.sheet is None else [reading.sheet]
     sheets = {name: _rows(book, name, wanted) for name in looked_at}
     fitting = [name for name, (_, header, _) in sheets.items() if wanted <= set(header)]
+    if reading.sheet is not None and not fitting:
+        having = [name for name in names if wanted <= set(_rows(book, name, wanted)[1])]
+        if having:
+            raise CorpusError(
+                f"{problems.name}: sheet {shown(reading.sheet)} has not the columns asked for; sheet "
+                f"{shown(having[0])} has them. Name it with `sheet=`."
+            )
     if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
         listed = "; ".join(
             f"{name!r} (columns: {show_fields(header)})" for name, (_, header, _) in sheets.items()

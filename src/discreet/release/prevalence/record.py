@@ -266,12 +266,13 @@ class PrevalenceRelease(NumbersRelease):
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
         return frame(self.to_columns(kind, level=level))
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return a page to look at, offline; also write it to ``path`` where that is given."""
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Return a page to look at, offline, or write it to ``path`` where that is given."""
         page = _prevalence_page(self)
-        if path is not None:
-            write_whole(page.encode(), Path(path), "the report")
-        return page
+        if path is None:
+            return page
+        write_whole(page.encode(), Path(path), "the report")
+        return None
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
