@@ -89,7 +89,7 @@ def test_a_file_is_read_in_its_encoding_and_with_its_delimiter(columns, tmp_path
     pd.DataFrame({"note": notes}).to_excel(tmp_path / "notes.xlsx", sheet_name="May", index=False)
     with pytest.raises(CorpusError, match="June"):
         fit_topics(tmp_path / "notes.xlsx", text="note", sheet="June", **HOW)
-    with pytest.raises(ParameterError, match="encoding, delimiter and sheet are of a file"):
+    with pytest.raises(ParameterError, match=r"^encoding: for a file or a frame only"):
         fit_topics(notes, encoding="latin-1", **HOW)
 
 

@@ -292,7 +292,7 @@ def test_weak_topics_are_warned_of_before_they_are_trained():
                 CorpusWarning, match=f"About 97 words .* too few to tell {n_topics} topics apart"
             ) as told,
             pytest.raises(
-                ParameterError, match=f"^97 words cannot tell {n_topics} topics apart.* is spent, and"
+                ParameterError, match=f"^97 words cannot tell {n_topics} topics apart.* is spent; another"
             ),
         ):
             fit_topics(texts, n_topics=n_topics, **how)

@@ -94,7 +94,9 @@ def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsy
         assert f"{least} to {most}" in told
         assert f"{least}\u2013{most}" in page
     assert "none is clear at 95 %" in told
-    assert "The 12 largest of 18 shares, each with its interval among all of them:" in told
+    assert (
+        "The 12 largest of 18 shares, each with its interval among all of them, wider than its own:" in told
+    )
     assert "share in %" in told
     assert "points" not in told
     show_shares(release([[0.9, 0.1]]), console(quiet=False))

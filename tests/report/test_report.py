@@ -325,10 +325,10 @@ def test_many_words_and_topics_stay_small():
     assert f"the {depth} topics in which a word is strongest" in text_of(page)
 
 
-def test_to_html_writes_what_it_returns(tmp_path):
+def test_to_html_writes_what_it_returns_without_a_path(tmp_path):
     path = tmp_path / "report.html"
-    page = release().to_html(path)
-    assert path.read_bytes() == page.encode()
+    assert release().to_html(path) is None
+    assert path.read_bytes() == release().to_html().encode()
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     release(reproducible=True).to_html(path)
     assert "not for release" in path.read_text(encoding="utf-8")

@@ -324,7 +324,7 @@ def because(release: Release) -> str:
 def weak_verdict(release: Release) -> str | None:
     """Return the verdict of a release's forecast where little was to be expected; None where more was, or untold."""
     forecast = str(release.configuration.get("forecast", ""))
-    found = re.search(rf"Learnability: (?:x [^()]*\()?({_WEAK})\b", forecast)
+    found = re.search(rf"(?:Learnability|What to expect of the topics[^:]*): ({_WEAK})\b", forecast)
     return found and found[1]
 
 
