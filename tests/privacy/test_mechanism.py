@@ -14,7 +14,7 @@ from discreet.privacy import bound
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
+from discreet.privacy.mechanism import BITS, GaussianMechanism, LaplaceMechanism, SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 
 L2 = Bound("l2", bits=10)
@@ -254,6 +254,41 @@ def test_a_call_that_fails_draws_nothing_on_the_reservation(mechanism, call, kin
     assert mechanism.release(zeros(mechanism.bound, 3), SecureStream(), reservation).shape == (3,)
     with pytest.raises(PrivacyError, match="the reservation for 'a test' has been used"):
         mechanism.release(zeros(mechanism.bound, 3), SecureStream(), reservation)
+
+
+class Deaf(np.ndarray):
+    """An array that adds nothing to itself."""
+
+    def __add__(self, other):
+        return self
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ma.masked_array(np.arange(6), mask=[0, 0, 0, 1, 1, 1]),  # masked cells would leave without noise
+        np.ma.masked_array(np.arange(6)),
+        np.arange(6).view(np.matrix),
+        np.arange(6).view(Deaf),
+    ],
+    ids=["masked", "mask of nothing", "matrix", "another subclass"],
+)
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda values, m, r: m.release(BoundedSum(values, m.bound), SecureStream(1), r),
+        lambda values, m, r: SharedGaussian(r, 1.3, "document", SecureStream(1), None).release(
+            values, 1, "x"
+        ),
+    ],
+    ids=["mechanism", "shared"],
+)
+def test_only_plain_arrays_are_released(release, values):
+    mechanism = GaussianMechanism(Bound("l2", bits=BITS), 1.3)
+    reservation = booked(mechanism)
+    with pytest.raises(PrivacyError, match="must be a plain numpy array of int64, but is a"):
+        release(values, mechanism, reservation)
+    assert reservation.precision_left == 1 / Fraction(1.3) ** 2
 
 
 def test_noise_that_was_not_reserved_is_told_from_a_reservation_that_was_used():

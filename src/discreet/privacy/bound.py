@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_numbers
 from discreet._base.kernels import kernel
-from discreet._base.validate import shown
+from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.events import Event
@@ -275,9 +275,11 @@ class BoundedSum:
 
     def __post_init__(self) -> None:
         values: Any = self.values
-        if not isinstance(values, np.ndarray) or values.dtype != np.int64:
+        # A subclass adds as it likes: a masked array leaves its masked cells without noise.
+        if type(values) is not np.ndarray or values.dtype != np.int64:
+            held = f" of {values.dtype}" if isinstance(values, np.ndarray) else ""
             raise PrivacyError(
-                f"a bounded sum must be an int64 array, but is {getattr(values, 'dtype', type(values))}; "
+                f"a bounded sum must be a plain numpy array of int64, but is {kind_of(values)}{held}; "
                 "place each unit on the lattice first."
             )
         if values.size and (values.max() > _LARGEST_SUM or values.min() < -_LARGEST_SUM):
