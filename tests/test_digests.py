@@ -190,7 +190,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     ),
     "WholeDocumentLDA": whole_documents,
     "StreamingLocalLDA": streamed,
-    "FederatedLDA, rrp": lambda: [fit_fedlda(silos(), 4, epsilon=40.0, random_state=1).topic_word],
+    "FedLDA, rrp": lambda: [fit_fedlda(silos(), 4, epsilon=40.0, random_state=1).topic_word],
     "FederatedLDA, aggregate": lambda: federated(epsilon=4.0, delta=1e-6),
     "FederatedLDA, vectors": lambda: federated(epsilon=4.0, word_vectors=vectors(), vocabulary=WORDS),
     "GibbsLDA": lambda: gibbs(n_topics=4),

@@ -182,15 +182,11 @@ def test_a_store_keeps_one_channel_and_vocabulary(store, tmp_path, words, channe
         ReportStore(tmp_path / "reports.db", words, channel)
 
 
-def test_a_store_of_before_opens_and_its_moments_are_counted_anew(tmp_path):
+def test_a_store_is_its_owners_alone_and_counts_its_moments_anew(tmp_path):
     path, reports = tmp_path / "reports.db", make_reports(9)
     with ReportStore(path, WORDS, CHANNEL) as opened:
         opened.add(rows(reports)).result(10)
     assert path.stat().st_mode & 0o077 == 0
-    with contextlib.closing(sqlite3.connect(path)) as beside:
-        beside.execute("CREATE TABLE moments (one INTEGER, last_id BIGINT, n BIGINT, counts BLOB)")
-        beside.execute("INSERT INTO moments VALUES (1, 9, 9, x'00')")
-        beside.commit()
     with ReportStore(path, WORDS, CHANNEL) as opened:
         assert opened.moments() == moments_of(reports)
 

@@ -28,7 +28,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255
 #: What other libraries call a parameter.
-_ELSEWHERE = {"n_components": "n_topics", "k": "n_topics", "seed": "random_state", "author": "person"}
+_ELSEWHERE = {"n_components": "n_topics", "k": "n_topics", "seed": "random_state"}
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
 Given = ParamSpec("Given")

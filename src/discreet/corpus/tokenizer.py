@@ -374,12 +374,6 @@ def tokenizer_like(
         Where something is missing that a release cannot hold, or is not the same.
     """
     named, runs = settings.get("tokenizer"), settings.get("ngram_range")
-    if "phrases" in settings:
-        raise ParameterError(
-            f"the texts of this release were cut with {settings['phrases']} phrases, each counted as one word, which "
-            "version 0.1.0 did: join the words of each by _ in the texts, and count these yourself, with the release's "
-            "vocabulary."
-        )
     if named is not None and tokenizer is None and token_pattern is None:
         raise ParameterError(
             f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "

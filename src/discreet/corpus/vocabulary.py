@@ -389,10 +389,10 @@ def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) ->
 def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[DiscreetError]:
     """Say where one token of a text may be counted in several columns, so that no loss of one word can be told.
 
-    "severe chest pain" without "chest" is five columns of ``ngram_range=(1, 2)`` less and one more; a joined phrase is
-    one column where its words were several. A word with a blank in it is a run of tokens, whoever counted it. A token
-    pattern can look ahead, and find such runs too: it must be a longest run of characters of one class, blanks not
-    among them. What a callable returns (``tokenizer=``) is a token each.
+    "severe chest pain" without "chest" is five columns of ``ngram_range=(1, 2)`` less and one more. A word with a blank
+    in it is a run of tokens, whoever counted it. A token pattern can look ahead, and find such runs too: it must be a
+    longest run of characters of one class, blanks not among them. What a callable returns (``tokenizer=``) is a token
+    each.
 
     Parameters
     ----------
@@ -401,9 +401,8 @@ def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[
     cut : mapping
         ``Tokenizer.settings()`` of the texts, as far as the counts know it.
     """
-    joined = [name for name in ("ngram_range", "phrases") if name in cut]
-    if joined:
-        how = f"these texts were counted with {' and '.join(f'{name}=' for name in joined)}"
+    if "ngram_range" in cut:
+        how = "these texts were counted with ngram_range="
     elif any(len(word.split()) > 1 for word in words or ()):
         how = "some words of the vocabulary hold a blank, so they are runs of words"
     elif "token_pattern" in cut and not is_run_of_one_class(str(cut["token_pattern"])):

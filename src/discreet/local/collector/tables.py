@@ -68,8 +68,6 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS reports "
     "(id INTEGER PRIMARY KEY AUTOINCREMENT, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID",
-    # Stores of before kept the moments of their reports, too.
-    "DROP TABLE IF EXISTS moments",
     "CREATE TABLE IF NOT EXISTS days (day INTEGER PRIMARY KEY, last_id BIGINT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS withdrawn ON reports (id) WHERE length(bits) = 0",
 )
@@ -237,7 +235,6 @@ class Tables:
                 self._writing.executemany(
                     "INSERT OR IGNORE INTO settings VALUES (?, ?)", settings.named.items()
                 )
-                self._add(reports=self.count() - self.standing().reports)  # earlier versions noted no number
             self._identity = self._look()
             if _GONE in self._identity:
                 raise CorpusError(
@@ -329,14 +326,6 @@ class Tables:
             self._add(reports=counted)
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
-
-    def count(self) -> int:
-        """Count the reports, those written since :meth:`begin` among them."""
-        there = "SELECT count(*) FROM reports"
-        withdrawn = f"{there} WHERE length(bits) = 0"
-        return int(
-            self._writing.execute(there).fetchone()[0] - self._writing.execute(withdrawn).fetchone()[0]
-        )
 
     def standing(self) -> Standing:
         """Return what is noted of the store, whoever committed it."""
