@@ -153,8 +153,6 @@ def test_distinguish_refuses_scores_and_promises_that_are_none():
     for wrong in (NAN, -1.0):
         with pytest.raises(ParameterError):
             report.exceeds(wrong)
-        with pytest.raises(ParameterError):
-            report.exceeds_gaussian(wrong)
     with pytest.raises(ParameterError, match="confidence"):
         mu_lower_bound(5, 0, 10, confidence=2)
 

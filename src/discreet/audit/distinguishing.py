@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
 from discreet._base.arrays import as_numbers
-from discreet._base.validate import check, number, whole
+from discreet._base.validate import check, whole
 from discreet.audit.arguments import CONFIDENCE, check_promise
 from discreet.errors import ParameterError
 
@@ -62,7 +62,7 @@ class DistinguishingReport:
         Runs on each corpus, both parts together.
     mu_lower_bound : float
         If the mechanism is mu-Gaussian private, mu is at least this, with ``confidence`` of its own; by a
-        threshold of its own.
+        threshold of its own. Compare it with :func:`~discreet.privacy.gdp_mu` of a promise.
     """
 
     epsilon_lower_bound: float
@@ -79,11 +79,6 @@ class DistinguishingReport:
         """Whether the audit proves more than a promised epsilon."""
         check_promise(epsilon, None)
         return self.epsilon_lower_bound > epsilon
-
-    def exceeds_gaussian(self, mu: float) -> bool:
-        """Whether the audit proves more than promised mu-Gaussian privacy, for mu see :func:`gdp_mu`."""
-        check(mu=(mu, number(least=0, most=np.inf)))
-        return self.mu_lower_bound > mu
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as values that ``json.dumps`` takes."""
