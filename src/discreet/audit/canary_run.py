@@ -300,7 +300,7 @@ def audit_words(
     made = [
         word for word, extra in zip(words, run.members.tolist(), strict=True) for _ in range(copies + extra)
     ]
-    found = _told(release([*others, *made], run.seed))
+    found = _word_scores(release([*others, *made], run.seed))
     return run.report(np.array([found.get(word, -1.0) for word in words]), "words")
 
 
@@ -311,7 +311,9 @@ def _find_copies(
 
     def listed(copies: int) -> bool:
         try:
-            told = _told(release([*others, *(word for word in words for _ in range(copies))], _seed(rng)))
+            told = _word_scores(
+                release([*others, *(word for word in words for _ in range(copies))], _seed(rng))
+            )
         except PrivacyError:  # such as "no word was chosen"
             return False
         return sum(word in told for word in words) * 2 >= len(words)
@@ -334,7 +336,7 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
-def _told(released: Any) -> dict[str, float]:
+def _word_scores(released: Any) -> dict[str, float]:
     """Return what a release tells of each of its words."""
     if hasattr(released, "topic_word"):
         values = np.asarray(released.topic_word, np.float64).max(axis=0)

@@ -464,14 +464,14 @@ def _book_after(words: PrivateEstimator, topics: PrivateLDA, book: Ledger) -> li
 def _events_at(
     chosen: Sequence[PrivateEstimator],
     topics: PrivateLDA,
-    asked: float,
+    planned_epsilon: float,
     book: Ledger | None,
     epsilon: float,
 ) -> list["Event"]:
     """Return the events of words and topics if another epsilon was asked for in all."""
     words, model = [copy.copy(one) for one in chosen], copy.copy(topics)
     for one in words:
-        one.epsilon *= epsilon / asked
+        one.epsilon *= epsilon / planned_epsilon
     model.epsilon = epsilon
     model.epsilon = left_for_topics(words, model, book) if words else epsilon
     return [one.planned_event() for one in (*words, model)]

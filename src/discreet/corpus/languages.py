@@ -326,10 +326,10 @@ _MEANT = 'the name of a language ("english"), "auto", a file of words, a list of
 
 
 class StopWords(NamedTuple):
-    """What is left out, and what a release says of it."""
+    """Words that are left out, and the names and lengths of their lists, as a release says them."""
 
     words: frozenset[str] = frozenset()
-    told: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
 
 def english_stop_words() -> frozenset[str]:
@@ -384,12 +384,12 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     ParameterError
         For an unknown name, a file that cannot be read, or a list that mixes words and names.
     """
-    words, told = set[str](), list[str]()
+    words, lists = set[str](), list[str]()
     for name, found in _lists(given, tuple(languages) or ("english",)):
         kept = {unicodedata.normalize("NFC", lower_words(word) if lowercase else word) for word in found}
         words |= kept
-        told.append(f"{name} ({len(kept)})")
-    return StopWords(frozenset(words), tuple(told))
+        lists.append(f"{name} ({len(kept)})")
+    return StopWords(frozenset(words), tuple(lists))
 
 
 def language_shares(words: Sequence[str], tokens: Any, least: int = 1) -> tuple[tuple[str, float], ...]:

@@ -128,7 +128,7 @@ class Tokenizer:
         if self.by_default:
             refuse_unbroken_languages(self.languages)
         found = collect_stop_words(stop_words, self.languages, lowercase=self.lowercase)
-        self.stop_words, self.stop_word_lists = found.words, found.told
+        self.stop_words, self.stop_word_lists = found.words, found.lists
         #: Stop words that were asked for by name, so that counts lose them, too; "auto" is about texts.
         self.left_out = (
             frozenset[str]() if isinstance(stop_words, str) and stop_words == "auto" else found.words
@@ -407,9 +407,9 @@ def tokenizer_like(
     return made
 
 
-def _named_lists(told: str, *, for_runs: bool) -> str | None:
+def _named_lists(stop_words: str, *, for_runs: bool) -> str | None:
     """Return the languages whose stop words a release names; None where there are none, or runs need others, too."""
-    lists = [name.strip(", ") for name in _LISTED.findall(told)]
+    lists = [name.strip(", ") for name in _LISTED.findall(stop_words)]
     known = [name for name in lists if name in LANGUAGES.values()]
     if for_runs:
         return ",".join(known) if len(known) == len(lists) else None

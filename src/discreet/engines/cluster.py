@@ -174,12 +174,12 @@ class DaskEngine:
         self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
         work = work._replace(shards=sorted(work.shards, key=lambda shard: self._home[shard.name]))
-        now, told = self._send(work.public), PassProgress(self.callback, work.shards)
+        now, progress = self._send(work.public), PassProgress(self.callback, work.shards)
         leaves = self._leaves(work, now)
         for _ in range(_ATTEMPTS):
-            total = self._add_up(work.shards, leaves, told)
+            total = self._add_up(work.shards, leaves, progress)
             if not isinstance(total, Missing):
-                told.set(work.shards)
+                progress.set(work.shards)
                 return total
             lost = [place for place, shard in enumerate(work.shards) if shard.name in total.shards]
             again = work._replace(shards=[work.shards[place] for place in lost])
@@ -188,14 +188,14 @@ class DaskEngine:
                 leaves[place] = leaf
         raise EngineError("workers lose what lies beside their shards again and again; look at their logs.")
 
-    def _add_up(self, shards: Sequence[AnyShard], leaves: list[Any], told: PassProgress) -> Any:
+    def _add_up(self, shards: Sequence[AnyShard], leaves: list[Any], progress: PassProgress) -> Any:
         sums = leaves
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
             sums = [self.client.submit(add_up, group, pure=False) for group in groups]
         return self._wait(
             sums[0],
-            lambda: told.set(shard for shard, leaf in zip(shards, leaves, strict=True) if leaf.done()),
+            lambda: progress.set(shard for shard, leaf in zip(shards, leaves, strict=True) if leaf.done()),
         )
 
     def _catch_up(self, work: _Work) -> None:

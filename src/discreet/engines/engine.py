@@ -191,7 +191,7 @@ class ProcessEngine:
         step: Step | None = None
         if states is not None:
             step = Step(states.start, states.run, states.history, self.room)
-        waiting, told = deque(shards), PassProgress(self.callback, shards)
+        waiting, progress = deque(shards), PassProgress(self.callback, shards)
 
         def strand(_: int) -> NDArray[np.int64] | None:
             total = None
@@ -209,7 +209,7 @@ class ProcessEngine:
                     total = part
                 else:
                     total += part
-                told.add(shard)
+                progress.add(shard)
 
         n_threads = min(count_threads(self.n_jobs), len(shards))
         parts = [part for part in share_out(strand, range(n_threads), n_threads) if part is not None]

@@ -62,7 +62,7 @@ _MOST_DIRECTIONS = 200
 _LEAST_DEVIATION = 1e-9
 
 
-class Course(NamedTuple):
+class QuestionProgress(NamedTuple):
     """What the server keeps between messages.
 
     Attributes
@@ -88,9 +88,9 @@ class Course(NamedTuple):
 
 def start(
     words: tuple[str, ...], vectors: NDArray[np.float64], n_topics: int, said: Mapping[str, Any]
-) -> Course:
+) -> QuestionProgress:
     """Return what the server keeps before the first message."""
-    return Course(questions.begin(words, vectors, n_topics, questions.Asked), said)
+    return QuestionProgress(questions.begin(words, vectors, n_topics, questions.Asked), said)
 
 
 def planned(epsilon: float, delta: float) -> events.Event:
@@ -156,7 +156,7 @@ def contributions(corpus: Any, asked: questions.Asked) -> NDArray[np.int64]:
 
 def _open(state: State) -> questions.Asked:
     """Return the open question; from the wire only where it is to be answered."""
-    asked = state.sums.known.question if isinstance(state.sums, Course) else state.sums
+    asked = state.sums.known.question if isinstance(state.sums, QuestionProgress) else state.sums
     if not isinstance(asked, questions.Asked):
         raise CorpusError("the server's message has no question; nothing is sent.")
     return asked
@@ -178,7 +178,7 @@ def summed(state: State) -> Summed:
 
 def learn(state: State, found: NDArray[np.int64], n_vectors: int) -> tuple[NDArray[np.float64], Any]:
     """Learn from a whole sum, and ask what follows."""
-    kept: Course = state.sums
+    kept: QuestionProgress = state.sums
     number = state.round // MESSAGES
     asked = _open(state)
     more, noise = sum_round.more_noise(state, n_vectors), noise_of(state)
@@ -204,7 +204,7 @@ def learn(state: State, found: NDArray[np.int64], n_vectors: int) -> tuple[NDArr
     too_few = strength < questions.LEAST_STRENGTH and not state.allow_unlearnable
     if known.question is None or too_few:
         return topics, _learned(known, kept.said, n, strength, number + 1)
-    return topics, Course(known, kept.said, n, n_deviation, strength)
+    return topics, QuestionProgress(known, kept.said, n, n_deviation, strength)
 
 
 def _learned(
@@ -219,7 +219,7 @@ def ended(state: State) -> State:
     Costs nothing: topics follow from the sums that silos paid for. A sum that is under way is given up.
     """
     kept = state.sums
-    if not isinstance(kept, Course) or not kept.n:
+    if not isinstance(kept, QuestionProgress) or not kept.n:
         return state
     learned = _learned(kept.known, kept.said, kept.n, kept.strength, state.round // MESSAGES)
     return replace(state, round=state.n_rounds, masks=None, sums=learned)

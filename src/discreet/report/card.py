@@ -55,7 +55,7 @@ def booked(release: Release | NumbersRelease) -> str:
 
 def settings(release: Promised, **said: str | None) -> str:
     """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
-    public = {name: said.get(name) or value for name, value in wording.settings_told(release).items()}
+    public = {name: said.get(name) or value for name, value in wording.settings_in_words(release).items()}
     if isinstance(public.get("epsilon"), float):
         public["epsilon"] = wording.epsilon_shown(float(public["epsilon"]))
     return table(

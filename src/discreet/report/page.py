@@ -307,7 +307,7 @@ def _starts_because(release: Release) -> str:
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     """What the page itself says of each topic."""
     on_map = [
-        "" if noisy else wording.cut(name, topic_map.fitting(name, _WIDEST_ON_MAP))
+        "" if noisy else wording.shortened(name, topic_map.fitting(name, _WIDEST_ON_MAP))
         for (name, *_), noisy in zip(listing.labels, listing.noisy, strict=True)
     ]
     circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
@@ -369,7 +369,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "reports": wording.reports_counted(release),
         "settings": [
             (clean(name), clean(value if isinstance(value, str) else json.dumps(value)))
-            for name, value in wording.settings_told(release).items()
+            for name, value in wording.settings_in_words(release).items()
             if not is_detail(name)
         ],
         "title": release.details.get("title"),

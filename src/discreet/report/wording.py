@@ -67,7 +67,7 @@ _MEANINGS = {
 
 def shown(word: str) -> str:
     """Return a word as it can be shown: printable, not endless, and not nothing."""
-    text = cut(clean(word), _LONGEST)
+    text = shortened(clean(word), _LONGEST)
     return text if text.strip() else f"\u201c{text}\u201d"
 
 
@@ -159,7 +159,7 @@ def by_share(release: Release) -> list[int]:
     return sorted(order, key=lambda topic: bool(noisy[topic]))
 
 
-def cut(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
     """Return text of this many characters at most."""
     return text if len(text) <= longest else text[: longest - 1] + "\u2026"
 
@@ -217,7 +217,7 @@ def for_spreadsheet(text: str) -> str:
     return text
 
 
-def settings_told(release: Promised) -> dict[str, Any]:
+def settings_in_words(release: Promised) -> dict[str, Any]:
     """Return the public settings as people read them: figures with what they mean, the unit with what one is called."""
     told, promise = dict(release.configuration), release.promise
     for name, meaning in _MEANINGS.items():
@@ -341,10 +341,10 @@ def forecast_told(release: Release, *, again: bool = True) -> str | None:
     if noise is not None:
         link = "As was to be expected, " if weak else "More noise came than was forecast; "
         said.append(f"{link}{noise}: the words that set them apart do not stand clear of it.")
-    return " ".join([*said, apart_told(release)]).strip()
+    return " ".join([*said, apart_sentence(release)]).strip()
 
 
-def apart_told(release: Release) -> str:
+def apart_sentence(release: Release) -> str:
     r"""Say how far the topics are from the words of all texts together; "" of a single topic.
 
     That is :math:`\sum_k p(k) \sum_w p(w|k) \ln (p(w|k) / p(w))`, the information in nats that the topic of a token

@@ -132,20 +132,20 @@ class AnswerForm(Form):
 
     Parameters
     ----------
-    asked : PublishedQuestion
+    question : PublishedQuestion
     """
 
-    def __init__(self, asked: PublishedQuestion) -> None:
+    def __init__(self, question: PublishedQuestion) -> None:
         stray = "answers another question, or this one through another channel; answer the one that GET /question tells"
-        super().__init__(asked.blank(), CLIENT_NUMBER, ANSWER, stray)
-        self._asked = asked
+        super().__init__(question.blank(), CLIENT_NUMBER, ANSWER, stray)
+        self._question = question
 
     def _sound(self, contents: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        return contents.copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
+        return contents.copy().view("<u4")[:, 0] < self._question.channel.n_codewords
 
     def _check(self, numbers: list[bytes], contents: NDArray[np.uint8], count: bool) -> None:
         for i, number in enumerate(numbers):
-            if not self._asked.asks(number):
+            if not self._question.asks(number):
                 raise CorpusError(
                     f"report {i + 1} is of a client that another question is for, by its number; keep it for that one."
                 )
@@ -268,9 +268,9 @@ class Intake:
         return b"".join(parts)
 
 
-def later(code: int, told: str, seconds: float) -> HTTPException:
+def later(code: int, message: str, seconds: float) -> HTTPException:
     """Return a refusal that says when to try again."""
-    return HTTPException(code, told, {"Retry-After": str(max(1, math.ceil(seconds)))})
+    return HTTPException(code, message, {"Retry-After": str(max(1, math.ceil(seconds)))})
 
 
 async def _kept(answer: Future[_Told]) -> _Told:

@@ -152,7 +152,7 @@ class ReportStore:
         #: Moments of the reports up to a row, while no more were taken away; none before somebody asks.
         self._moments, self._last, self._generation = None, 0, 0
         self._summing = threading.Lock()
-        self.n_reports = self._tables.standing().reports
+        self.n_reports = self._tables.counters().reports
         #: The generation of which no copy of what was taken away is left; none is known when this process begins.
         self._scrubbed: int | None = None
         self._held_up = 0
@@ -340,11 +340,11 @@ class ReportStore:
 
         False while somebody reads what was before.
         """
-        standing = self._tables.standing()
-        self.n_reports = standing.reports
-        if self._scrubbed != standing.generation and self._tables.scrub():
-            self._scrubbed = standing.generation
-        return self._scrubbed == standing.generation
+        counters = self._tables.counters()
+        self.n_reports = counters.reports
+        if self._scrubbed != counters.generation and self._tables.scrub():
+            self._scrubbed = counters.generation
+        return self._scrubbed == counters.generation
 
     def _keep_house(self) -> None:
         """Look whether the store is there, leave no copy of what was taken away, and take old reports away."""
@@ -380,7 +380,7 @@ class ReportStore:
 
     def _pack(self) -> None:
         """Pack the file where reports were deleted since it was packed; reports wait meanwhile."""
-        if not self._tables.standing().unpacked or time.monotonic() < self._pack_due:
+        if not self._tables.counters().unpacked or time.monotonic() < self._pack_due:
             return
         try:
             self._tables.pack()

@@ -105,7 +105,7 @@ class Withdrawal(NamedTuple):
     unknown: int
 
 
-class Standing(NamedTuple):
+class StoreCounters(NamedTuple):
     """What a store notes: its reports, how often some were taken away, and how often by age since it was packed."""
 
     reports: int = 0
@@ -327,14 +327,14 @@ class Tables:
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
 
-    def standing(self) -> Standing:
+    def counters(self) -> StoreCounters:
         """Return what is noted of the store, whoever committed it."""
         statement = "SELECT name, value FROM settings WHERE name IN (?, ?, ?)"
-        found = self._writing.execute(statement, Standing._fields)
-        return Standing(**{name: int(value) for name, value in found})
+        found = self._writing.execute(statement, StoreCounters._fields)
+        return StoreCounters(**{name: int(value) for name, value in found})
 
     def _add(self, **more: int) -> None:
-        """Add to what :meth:`standing` returns; between begin and commit."""
+        """Add to what :meth:`counters` returns; between begin and commit."""
         self._writing.executemany(
             "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
             more.items(),
@@ -372,7 +372,7 @@ class Tables:
 
     def pack(self) -> None:
         """Write the whole file anew: pages whose rows were moved when others were deleted hold copies of them."""
-        unpacked = self.standing().unpacked
+        unpacked = self.counters().unpacked
         self._writing.execute("VACUUM")
         with self.transaction():
             self._add(generation=1, unpacked=-unpacked)
