@@ -109,6 +109,29 @@ def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path
     assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp850"])
+def test_utf8_is_not_read_as_an_encoding_that_reads_anything(tmp_path, encoding):
+    """Half of a letter is none: topics of broken words were trained, and called good."""
+    path = tmp_path / "a.csv"
+    path.write_text(f"text,S\xf3cio\n{MARK} psic\xf3loga,1\n", encoding="utf-8")
+    for person in (None, "S\xf3cio"):
+        assert f"{path} is UTF-8" in refusal(path, encoding=encoding, person=person)
+    assert "leave encoding= out" in refusal(path, encoding=encoding)
+    path.write_text(f"text\n{MARK} bed\n", encoding="utf-8")
+    assert read_corpus(path, encoding=encoding).n_documents == 1
+    (tmp_path / "words.txt").write_text("psic\xf3loga\n", encoding="utf-8")
+    assert "save that one as UTF-8" in refusal(path, encoding=encoding, vocabulary=tmp_path / "words.txt")
+    path.write_bytes(f"text\n{MARK} ma\xf1ana caf\xe9\n".encode(encoding))
+    assert "ma\xf1ana" in read_corpus(path, encoding=encoding).vocabulary
+
+
+def test_a_field_misread_in_letters_beyond_ascii_asks_for_the_encoding(tmp_path):
+    (tmp_path / "a.csv").write_bytes(f"M\xeas,text\n1,{MARK}\n".encode("latin-1"))
+    said = refusal(tmp_path / "a.csv", encoding="mac_roman", person="M\xeas")
+    assert said.endswith("is encoding= wrong, or was the file saved wrongly?")
+    assert "encoding" not in refusal(tmp_path / "a.csv", encoding="latin-1", person="Mes")
+
+
 def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
     (tmp_path / "1.txt").write_bytes("ma\xf1ana".encode("latin-1"))
     (tmp_path / "2.txt").write_text("plain", encoding="utf-8")

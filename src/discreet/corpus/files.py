@@ -31,6 +31,7 @@ PathLike = str | os.PathLike[str]
 _SHOWN = 5
 _MOST_PROBLEMS = 100
 _PEEKED = 4096
+_BEYOND_ASCII = bytes(range(128, 256))
 #: Marks at the beginning of text in two or four bytes a character; the longer ones first.
 _WIDE = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -221,6 +222,7 @@ def decoded(
     """
     codec = _codec(encoding)
     _refuse_binary(source.raw.peek(_PEEKED)[:_PEEKED], os.fspath(path), codec)
+    _refuse_utf8(path, codec)
     codec = "utf-8-sig" if codec == "utf-8" else codec
     text = io.TextIOWrapper(source.raw, encoding=codec, errors="strict", newline=newline)
     try:
@@ -258,6 +260,30 @@ def _refuse_binary(start: bytes, name: str, codec: str) -> None:
     if b"\0" in start and not codec.startswith(("utf-16", "utf-32")):
         raise CorpusError(
             f"{name} looks like a binary file (it holds zero bytes), expected text; check the path and `format=`."
+        )
+
+
+def _refuse_utf8(path: PathLike, codec: str) -> None:
+    """Refuse UTF-8 under the name of an encoding of one byte a character, which would read anything, as other letters.
+
+    Text that has such an encoding is told apart at its first letter beyond ASCII, as a rule.
+    """
+    reads_anything = len(_BEYOND_ASCII.decode(codec, "replace")) == len(_BEYOND_ASCII)
+    if codec == "utf-8" or not reads_anything or not Path(path).is_file():  # a pipe is read once
+        return
+    letters = False
+    with open_source(path) as source:
+        for line in source.raw:
+            if not line.isascii():
+                letters = True
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    return
+    if letters:
+        raise CorpusError(
+            f"{os.fspath(path)} is UTF-8, which {codec} would misread: leave `encoding=` out. Where another file needs "
+            "it, save that one as UTF-8."
         )
 
 

@@ -251,7 +251,11 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
     absent = [f"`{name}={quoted(field)}`" for name, field in option.items() if field not in names]
     if absent:
         strange = next(field for field in option.values() if field not in names)
-        near = nearest(strange, filter(is_field_name, names)) or " Name one of these."
+        near = (
+            _misread(strange, names)
+            or nearest(strange, filter(is_field_name, names))
+            or " Name one of these."
+        )
         raise CorpusError(
             f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}.{near}"
         )
@@ -260,6 +264,14 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
         raise CorpusError(
             f"{file} has more than one column named {', '.join(map(repr, twice))}; rename them."
         )
+
+
+def _misread(name: str, names: Iterable[str]) -> str:
+    """Say, after a blank, where a field differs in letters beyond ASCII alone, as a wrong encoding makes them."""
+    plain = name.encode("ascii", "ignore")
+    if plain == name.encode() or plain not in [other.encode("ascii", "ignore") for other in names]:
+        return ""
+    return " One differs in letters beyond ASCII alone: is `encoding=` wrong, or was the file saved wrongly?"
 
 
 def records_of_objects(
