@@ -64,6 +64,43 @@ def test_about_as_many_words_are_chosen_as_it_says(notes, capsys):
             assert len((notes / "m" / "vocabulary.txt").read_text().split()) == 6
 
 
+def test_check_says_which_epsilon_would_do(notes, capsys):
+    """Whoever heard "about 0 words" had to hunt for one."""
+    assert run(f"check {LINE} --epsilon 0.3".split()) == 0
+    told = capsys.readouterr().out
+    assert "\nPRIVATE | At epsilon 0.3, 1, 2: about 0, 6, 6 words.\n" in told
+    assert run(f"check {LINE} --epsilon 2".split()) == 0
+    assert "At epsilon 1, 2, 4, 8: about 6, 6, 6, 6 words." in capsys.readouterr().out
+
+
+def test_a_number_of_topics_is_not_advised_of_stop_words(notes, capsys):
+    line = "check notizen.csv --text note --person patient --epsilon 2 --topics 9"
+    assert run([*line.split(), "--stop-words", "german"]) == 0
+    assert "ask for at most --topics 2, or" in capsys.readouterr().out
+    assert run(line.split()) == 0
+    told = capsys.readouterr().out
+    assert (
+        "About 15 words would be chosen, stop words among them, too few to tell 9 topics apart: let more"
+        in told
+    )
+
+
+def test_dates_for_texts_and_for_persons_are_named(notes, capsys):
+    rows = "".join(f"ward bed nurse,2025-{row % 12 + 1:02}-{row % 28 + 1:02}\n" for row in range(300))
+    (notes / "a.csv").write_text(f"text,day\n{rows}")
+    assert run("check a.csv --text day --topics 1".split()) == 0
+    assert (
+        "100 % of the words that count are numbers, as in dates and codes: is --text"
+        in capsys.readouterr().out
+    )
+    assert run("check a.csv --person day --topics 1".split()) == 0
+    told = capsys.readouterr()
+    assert "the persons in 'day' look like dates" in told.err
+    assert "are numbers" not in told.out
+    assert run(f"check {LINE}".split()) == 0
+    assert "dates" not in "".join(capsys.readouterr())
+
+
 def test_another_language_than_that_of_the_stop_words_is_warned_of(notes, capsys):
     line = "check notizen.csv --text note --person patient --topics 2"
     assert run(line.split()) == 0

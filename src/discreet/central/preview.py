@@ -9,6 +9,7 @@ covers any of it: it is shown to nobody but the holder, and no release has it.
 import copy
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 #: Where so much of the text stands on the list of a language, it is written in it.
 _WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
+#: At which epsilons it is also told how many words would be chosen, and how many times more or less than asked for.
+_EPSILONS, _FAR = (1.0, 2.0, 4.0, 8.0), 8.0
+#: Where so many words of a text are numbers, it is a date or a code.
+_OF_NUMBERS = 0.9
 _STOP = ' To stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
 
 
@@ -55,6 +60,10 @@ class Preview(NamedTuple):
     forecast: Learnability
     #: What is wrong with delta for so many units.
     delta: str | None
+    #: Share of numbers in the counted text.
+    numbers: float
+    #: Words that are to be expected at other epsilons, and at this one.
+    words_at: tuple[tuple[float, float], ...]
 
     @property
     def few_words(self) -> bool:
@@ -65,14 +74,21 @@ class Preview(NamedTuple):
     def faults(self) -> list[tuple[str, ParameterError]]:
         """Return what would make the fit hopeless, with what would help, and the parameter that each is about."""
         told: list[tuple[str, ParameterError]] = []
-        for language, share in self.languages[:1]:  # related languages share words: the best list only
-            if share >= _WRITTEN:
-                said = (
-                    f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop "
-                    "words, "
-                    f"which is not in use; they would fill the topics. Leave them out: `stop_words={language!r}`."
-                )
-                told.append(("stop_words", ParameterError(said)))
+        # Related languages share words: the best list only.
+        strange = next(((name, share) for name, share in self.languages[:1] if share >= _WRITTEN), None)
+        if strange is not None:
+            language, share = strange
+            said = (
+                f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop words, "
+                f"which is not in use; they would fill the topics. Leave them out: `stop_words={language!r}`."
+            )
+            told.append(("stop_words", ParameterError(said)))
+        if self.numbers >= _OF_NUMBERS:
+            said = (
+                f"{100 * self.numbers:.0f} % of the words that count are numbers, as in dates and codes: is `text` the "
+                "field of the texts?"
+            )
+            told.append(("text", ParameterError(said)))
         if self.called != "document" and self.n_units == self.n_documents > 1:
             said = (
                 f"Each document has a {self.called} of its own. Where `person` is a row number, hardly anybody's texts "
@@ -88,9 +104,11 @@ class Preview(NamedTuple):
         topics, words = self.forecast.n_topics, round(self.n_words)
         if self.few_words:
             most = words // WORDS_A_TOPIC
-            ask = f"ask for at most `n_topics={most}`, or " if most > 1 else ""
+            ask = f"ask for at most `n_topics={most}`, or " if most > 1 and strange is None else ""
             more = f"let more words be chosen, by a larger epsilon, more texts or a public list of words. {FEW_TEXTS}"
-            said = f"About {words} word{'s' * (words != 1)} would be chosen, too few to tell {topics} topics apart: "
+            among = ", stop words among them" if words and strange is not None else ""
+            few = f"{words} word{'s' * (words != 1)} would be chosen{among}"
+            said = f"About {few}, too few to tell {topics} topics apart: "
             told.append(("n_topics", ParameterError(said + ask + more)))
         if self.forecast.difficulty > HOPELESS:
             said = (
@@ -111,6 +129,10 @@ class Preview(NamedTuple):
         lines = [f"{whose}{empty}."]
         if not self.few_words:  # of which a warning says all
             lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
+        if len(self.words_at) > 1:
+            epsilons = ", ".join(f"{epsilon:g}" for epsilon, _ in self.words_at)
+            numbers = ", ".join(f"{words:,.0f}" for _, words in self.words_at)
+            lines.append(f"At epsilon {epsilons}: about {numbers} words.")
         return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
 
 
@@ -123,14 +145,20 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
     persons = corpus.persons if topics.privacy_unit == "person" else None
     units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
     n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
+    words_at: list[tuple[float, float]] = []
     if not corpus.words_are_public and corpus.word_origin.kind != "chosen" and math.isfinite(topics.epsilon):
+        asked = topics.epsilon
         _, method = bookings(words, topics)
-        most, bound, (noise, threshold) = method.max_words, method.bound, method.rounds[-1]
+        most, bound = method.max_words, method.bound
         total = units.even_weights(most, even_weights(most, bound.bits))
         held = np.flatnonzero(total)
         weight = total[held] * bound.step
-        expected = float(ndtr((weight - threshold) / noise).sum())
-        expected = min(expected, float(words.max_words or expected))
+        near = {epsilon for epsilon in _EPSILONS if asked / _FAR <= epsilon <= asked * _FAR}
+        for epsilon in sorted(near | {asked}):
+            noise, threshold = replace(method, epsilon=method.epsilon * epsilon / asked).rounds[-1]
+            chance = float(ndtr((weight - threshold) / noise).sum())
+            words_at.append((epsilon, min(chance, float(words.max_words or chance))))
+        expected = dict(words_at)[asked]
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
@@ -154,6 +182,8 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         language_shares(corpus.vocabulary, tokens, _WORDS_OF_A_LANGUAGE),
         forecast,
         large_delta(topics.delta, n_units, called),
+        float(tokens[[word.isdecimal() for word in corpus.vocabulary]].sum() / max(tokens.sum(), 1)),
+        tuple(words_at),
     )
 
 

@@ -5,6 +5,7 @@ its label, so memory grows with the number of different words in each document a
 """
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
@@ -29,6 +30,7 @@ _SPILL_EVERY = 1 << 21
 #: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
 _LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
+_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d.*)?")
 #: What leaves out what was found lacking: text, persons, or both.
 _LEFT_OUT = {
     frozenset({"text"}): "; `skip_empty=True` leaves out documents without text",
@@ -163,6 +165,8 @@ def gather(
         if spill is not None and counter.n_entries > _SPILL_EVERY and not problems.found:
             put_away(spill)
     problems.check()
+    if number_of_person and all(map(_DATE.fullmatch, number_of_person)):
+        problems.notes.append(f"the persons in {quoted(str(fields.person))} look like dates")
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
     if progress is not None:
