@@ -56,7 +56,7 @@ def fit(counts, seed):
     n_units = full_batch.count_units(units, gate)
     vectors = PUBLIC["vectors"]
     schedule = plan(n_units, MU, units.n_words, 2, 2)
-    state = full_batch.init(units, 2, 0.1, schedule, gate, n_units, vectors)
+    state, _ = full_batch.init(units, 2, 0.1, schedule, gate, n_units, vectors)
     for _ in range(2):
         state, _ = full_batch.step(state, units, 0.1, gate)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.central.start import factorize, varimax
+from discreet.central.start import factorize, on_all_words, varimax
 
 
 def planted(m=60, k=4, seed=0, noise=0.0):
@@ -59,3 +59,18 @@ def test_tiny_matrices_and_more_topics_than_words(m, k):
     found = factorize(matrix, unigram, k, noise=1.0)
     assert found.shape == (m, k)
     assert np.isfinite(found).all()
+
+
+def test_starting_topics_have_the_mass_of_their_words_and_others_are_as_in_all_texts():
+    rng = np.random.default_rng(0)
+    unigram = rng.dirichlet(np.ones(7))
+    chosen, weights, factors = np.array([0, 2, 5]), rng.uniform(0.5, 2, 3), rng.uniform(0.1, 1, (3, 2))
+    topics = on_all_words(factors, unigram, chosen, weights)
+    for topic in range(2):
+        counted = [factors[i, topic] / weights[i] for i in range(3)]
+        mass = sum(unigram[word] for word in chosen)
+        for word in range(7):
+            alone = unigram[word]
+            if word in chosen:
+                alone = counted[chosen.tolist().index(word)] / sum(counted) * mass
+            assert topics[word, topic] == pytest.approx(0.8 * alone + 0.2 * unigram[word])

@@ -141,10 +141,10 @@ def run(world, vectors, epsilon=4.0, n_units=None):
     units, gate = group_units(counts, None), make_gate(epsilon, 0)
     n = full_batch.count_units(units, gate)
     schedule = plan(n_units or n, gdp_mu(epsilon, 1e-5), counts.shape[1], K)
-    state = full_batch.init(units, K, 0.1, schedule, gate, n, vectors)
+    state, learned = full_batch.init(units, K, 0.1, schedule, gate, n, vectors)
     for _ in range(schedule.n_rounds):
         state, _ = full_batch.step(state, units, 0.1, gate)
-    return state, gate, schedule
+    return state, learned, gate, schedule
 
 
 @pytest.mark.parametrize("n_units", [400, 3000, 50_000])
@@ -156,7 +156,7 @@ def test_what_is_released_and_with_which_shares(world, kind, n_units):
         "alike": np.ones(world[2].shape),
         "none": None,
     }[kind]
-    state, gate, schedule = run(world, vectors, n_units=n_units)
+    state, learned, gate, schedule = run(world, vectors, n_units=n_units)
     looked = kind in ("right", "wrong")
     pairs = schedule.pairs_share - schedule.moment_share * looked
     pairs = schedule.pairs_share_beside_vectors if kind == "right" else pairs
@@ -169,13 +169,15 @@ def test_what_is_released_and_with_which_shares(world, kind, n_units):
     left = gate.gate.reservation.precision_left * gate.gate.noise_multiplier**2
     assert 0 <= left < 1e-6
     assert (state.prior is not None) == looked
-    assert state.vectors_used.startswith({"right": "for the start", "wrong": "in every round"}.get(kind, ""))
-    assert (state.structure is None) == (kind == "right")
+    assert learned.vectors_used.startswith(
+        {"right": "for the start", "wrong": "in every round"}.get(kind, "")
+    )
+    assert (learned.structure is None) == (kind == "right")
 
 
 def test_the_moment_is_the_naive_twins_from_released_numbers(world):
     counts = world[0][:250]
-    _, gate, _ = run((counts, *world[1:]), world[2])
+    _, _, gate, _ = run((counts, *world[1:]), world[2])
     passed = {purpose: (total, noisy) for purpose, total, _, noisy in gate.passed}
     unigram = read_unigram(passed["unigram"][1])
     space = directions(centred(world[2], unigram), unigram, 40)
@@ -183,3 +185,15 @@ def test_the_moment_is_the_naive_twins_from_released_numbers(world):
     total = passed["second moment"][0]
     expected = naive.add_up((naive.moment_vector(u, table) for u in naive.by_unit(counts)), total.shape)
     np.testing.assert_allclose(total, expected, atol=3000)
+
+
+def test_beside_vectors_words_have_topics_whose_pairs_were_not_counted(world):
+    """Few units: pairs of 30 words at least are counted, and vectors tell the topics of the others."""
+    counts, _, vectors, _ = world
+    units, gate = group_units(counts, None), make_gate(4.0, 0)
+    schedule = plan(60, gdp_mu(4.0, 1e-5), counts.shape[1], K)
+    assert schedule.start_words < counts.shape[1] / 2
+    state, _ = full_batch.init(units, K, 0.1, schedule, gate, counts.shape[0], vectors)
+    lifts = state.word_topic / state.unigram[:, None]
+    departed = np.ptp(lifts, axis=1) > 0.2
+    assert departed.sum() > 2 * schedule.start_words

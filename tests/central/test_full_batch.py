@@ -49,9 +49,12 @@ def run(counts, persons, epsilon, seed=0):
     mu = gdp_mu(epsilon, 1e-5)
     n_units = full_batch.count_units(units, gate)
     schedule = plan(n_units, mu, counts.shape[1], K)
-    state = full_batch.init(units, K, PRIOR, schedule, gate, n_units)
+    state, learned = full_batch.init(units, K, PRIOR, schedule, gate, n_units)
     for _ in range(schedule.n_rounds):
         state, _ = full_batch.step(state, units, PRIOR, gate)
+    assert learned.words_a_unit == pytest.approx(
+        np.clip(gate.passed[1][-1].values.sum() / max(n_units, 1), 1, math.sqrt(counts.shape[1])) ** 2
+    )
     return state, gate, schedule
 
 
@@ -133,12 +136,12 @@ def test_running_mean_is_weighted_by_precision_and_forgets_as_topics_drift():
     level = level / level.sum()
     for word in range(40):
         cell = state.unigram[word] / K
-        old, new = 1 / (1 / state.precision[word] + cell**2), 1 / sigma[word] ** 2
-        assert after.precision[word] == pytest.approx(old + new)
-        expected = (old * state.joint[word] + new * level[word]) / (old + new)
-        np.testing.assert_allclose(after.joint[word], expected)
-        variance = (old**2 * state.variance[word] + new**2 * sigma[word] ** 2) / (old + new) ** 2
-        assert after.variance[word] == pytest.approx(variance)
+        old, new = 1 / (1 / state.joint.precision[word] + cell**2), 1 / sigma[word] ** 2
+        assert after.joint.precision[word] == pytest.approx(old + new)
+        expected = (old * state.joint.values[word] + new * level[word]) / (old + new)
+        np.testing.assert_allclose(after.joint.values[word], expected)
+        variance = (old**2 * state.joint.variance[word] + new**2 * sigma[word] ** 2) / (old + new) ** 2
+        assert after.joint.variance[word] == pytest.approx(variance)
 
 
 def test_a_hopelessly_noisy_round_still_gives_topics():
@@ -160,8 +163,10 @@ def test_reading_a_round_does_not_look_at_theta():
     noisy = Noisy(np.abs(np.random.default_rng(0).normal(5, 1, (40, K))), 0.3)
     blind = state._replace(theta=np.full_like(state.theta, np.nan))
     one, other = (full_batch.read_round(s, noisy, np.ones(40)) for s in (state, blind))
-    for name in ("word_topic", "joint", "variance", "precision", "topic_weight"):
+    for name in ("word_topic", "topic_weight"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for left, right in zip(one.joint, other.joint, strict=True):
+        np.testing.assert_array_equal(left, right)
     for one, other in zip(full_batch.read_out(state, 0.15), full_batch.read_out(blind, 0.15), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -176,7 +181,7 @@ def test_topics_are_read_a_step_further_from_the_unigram(step):
             for p, share in zip(state.word_topic[:, topic], state.unigram, strict=True)
         ]
         np.testing.assert_allclose(topics[:, topic], np.array(read) / sum(read))
-        deviation = np.sqrt(state.variance) / state.topic_weight[topic] / (1 - step)
+        deviation = np.sqrt(state.joint.variance) / state.topic_weight[topic] / (1 - step)
         np.testing.assert_allclose(noise[topic], deviation)
     if step == 0:
         np.testing.assert_array_equal(topics, state.word_topic)
@@ -221,9 +226,8 @@ def test_what_a_unit_gives_is_clipped_at_so_many_usual_norms(length, epsilon):
     weights = [(p * 40) ** -0.25 for p in unigram]
     words = (gate.passed[1][-1].values.sum() / n) ** 2
     assert words == pytest.approx(length, rel=0.1)
-    assert full_batch.words_a_unit(state, n) == pytest.approx(words)
     norm = math.sqrt(sum(words * p * w * w for p, w in zip(unigram, weights, strict=True)))
-    assert state.contribution.exponent == schedule.exponent == 0.5 + 0.5 / (1 + (schedule.x / 2) ** 2)
+    assert state.contribution.exponent == schedule.exponent == 0.5 + 0.5 / (1 + schedule.x**2)
     assert state.contribution.bound == pytest.approx((30 * schedule.x / words) ** -0.7 * norm, rel=5e-3)
     # A document of that many words, each twice, is about 2 to the exponent usual norms long.
     given = np.linalg.norm(2**schedule.exponent * np.array(weights)[rows[0] > 0])
@@ -234,4 +238,4 @@ def test_without_noise_only_the_last_round_counts():
     state = run(COUNTS, None, math.inf)[0]
     values = np.abs(np.random.default_rng(0).normal(5, 1, (40, K)))
     after = full_batch.read_round(state, Noisy(values, 0.0), np.ones(40))
-    np.testing.assert_allclose(after.joint, values / values.sum())
+    np.testing.assert_allclose(after.joint.values, values / values.sum())

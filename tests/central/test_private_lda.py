@@ -86,7 +86,7 @@ def test_epsilon_inf_is_the_same_code_without_noise(monkeypatch):
     units = group_units(COUNTS, None)
     n_units = full_batch.count_units(units, gate)
     schedule = plan(n_units, math.inf, 30, 2)
-    state = full_batch.init(units, 2, 0.1, schedule, gate, n_units)
+    state, _ = full_batch.init(units, 2, 0.1, schedule, gate, n_units)
     for _ in range(schedule.n_rounds):
         state, _ = full_batch.step(state, units, 0.1, gate)
     topics = state.word_topic.T

@@ -180,10 +180,10 @@ def test_vectors_seen_through_the_true_unigram_are_caught(monkeypatch):
     honest = full_batch.init
 
     def leaky(units, n_topics, prior, schedule, gate, n_units, vectors):
-        state = honest(units, n_topics, prior, schedule, gate, n_units, vectors)
+        state, learned = honest(units, n_topics, prior, schedule, gate, n_units, vectors)
         true = np.bincount(units.words, weights=units.counts, minlength=units.n_words) + 1e-3
         found = full_batch.start_prior(vectors, true / true.sum(), n_topics)
-        return state._replace(prior=found)
+        return state._replace(prior=found), learned
 
     monkeypatch.setattr(full_batch, "init", leaky)
     monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
@@ -214,9 +214,9 @@ def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
         return after._replace(topic_weight=share / share.sum()), info
 
     def leaky_init(units, *others):
-        state = init(units, *others)
+        state, learned = init(units, *others)
         true = np.bincount(units.words, minlength=units.n_words) + 1.0
-        return state._replace(unigram=true / true.sum())
+        return state._replace(unigram=true / true.sum()), learned
 
     def leaky_sum(state, units, prior, gate):
         after, info = step(state, units, prior, gate)
@@ -247,8 +247,9 @@ def test_a_bound_that_looks_past_the_noise_is_caught(leak, monkeypatch):
     init, usual = full_batch.init, full_batch.usual_norm
 
     def leaky(units, *others):
-        def of_these(unigram, mass, n_units):
-            return longest(units) if leak == "norms" else usual(unigram, mass, units.n_units)
+        def of_these(unigram, words):
+            truly = words * (others[4] / units.n_units) ** 2
+            return longest(units) if leak == "norms" else usual(unigram, truly)
 
         monkeypatch.setattr(full_batch, "usual_norm", of_these)
         return init(units, *others)

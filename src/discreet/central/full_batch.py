@@ -46,18 +46,15 @@ from discreet.central.sums.units import (
     square,
     unigram_sum,
 )
-from discreet.lda.denoise import posterior_mean, read_rates
+from discreet.lda.denoise import read_rates
+from discreet.lda.joint import UNKNOWN, Joint, read_topics
 from discreet.lda.questions import square_of
-from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
+from discreet.lda.vectors import VectorPrior, centred, directions
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
 Floats = NDArray[np.float64]
 _DIRECTIONS = 40
-#: Topics move between rounds by about so many times the size of a cell.
-_DRIFT = 1.0
-#: A topic's least part of the usual size.
-_SMALLEST_TOPIC = 0.01
 #: Steps of a document; expectation propagation is as near its end after fewer.
 _STEPS, _STEPS_MATCHED = 8, 2
 
@@ -113,12 +110,8 @@ class State(NamedTuple):
     word_topic: Floats
     #: (n_words,): share of each word, as far as releases tell.
     unigram: Floats
-    #: (n_words, n_topics): running mean of the noisy joint distribution of words and topics.
-    joint: Floats
-    #: (n_words,): variance of the noise in each cell of a row of ``joint``.
-    variance: Floats
-    #: (n_words,): of the running mean, as far as topics have stayed where they were.
-    precision: Floats
+    #: What rounds released so far.
+    joint: Joint
     #: (n_topics,).
     topic_weight: Floats
     #: (n_documents, n_topics) float32.
@@ -130,14 +123,19 @@ class State(NamedTuple):
     contribution: Contribution
     #: What public word vectors say about the topics.
     prior: VectorPrior | None = None
-    #: Sum of the unigram as it was released.
-    unigram_mass: float = math.nan
-    #: Whether the texts have topics; None where vectors are believed, which says that they have.
-    structure: Structure | None = None
-    #: Where public word vectors are used; empty without any.
-    vectors_used: str = ""
     #: What ``unigram`` is read from; None without noise.
     frequencies: Frequencies | None = None
+
+
+class Learned(NamedTuple):
+    """What the start tells of the texts; released values only."""
+
+    #: How many different words a unit has: one of L words, each as often, adds root L to the unigram.
+    words_a_unit: float
+    #: Whether the texts have topics; None where vectors are believed, which says that they have.
+    structure: Structure | None
+    #: Where public word vectors are used; empty without any.
+    vectors_used: str
 
 
 class Info(NamedTuple):
@@ -160,7 +158,7 @@ def init(
     gate: SharedGaussian,
     n_units: float,
     vectors: Floats | None = None,
-) -> State:
+) -> tuple[State, Learned]:
     """Release the unigram, what the vectors need and the co-occurrence, and make the starting topics of them.
 
     ``n_units``: their noisy number, by which it is told whether the texts have topics, and how long units are;
@@ -185,30 +183,25 @@ def init(
     # A look that does not speak for the vectors is paid for by the pairs, which feel it less than the rounds.
     share = schedule.pairs_share_beside_vectors if believed else schedule.pairs_share - looked
     topics, shown = _start(units, n_topics, schedule, gate, share, unigram, believed, n_units)
-    words = _usual_root(mass, n_units, n_words) ** 2
-    norm = schedule.usual_norms(words) * usual_norm(unigram, mass, n_units)
-    return State(
+    words = float(np.clip(mass / max(n_units, 1.0), 1.0, math.sqrt(n_words))) ** 2
+    state = State(
         word_topic=topics,
         unigram=unigram,
-        joint=np.zeros((n_words, n_topics)),
-        variance=np.zeros(n_words),
-        precision=np.zeros(n_words),
+        joint=Joint.nothing(n_words, n_topics),
         topic_weight=np.full(n_topics, 1 / n_topics),
         theta=initial_theta(units, n_topics, doc_topic_prior),
         round=0,
         prior=prior,
-        unigram_mass=mass,
-        structure=shown,
         round_share=(1 - spent - looked - share) / schedule.n_rounds,
         contribution=Contribution(
             exponent=schedule.exponent,
-            bound=float(f"{norm:.3g}"),
+            bound=schedule.usual_norms(words) * usual_norm(unigram, words),
             matched=exact,
             bits=MAX_BITS if exact else BITS,
         ),
-        vectors_used=used,
         frequencies=None if exact else Frequencies.of_unigram(noisy),
     )
+    return state, Learned(words, shown, used)
 
 
 def _start(
@@ -272,49 +265,15 @@ def start_prior(vectors: Floats | None, unigram: Floats, n_topics: int) -> Vecto
 
 
 def read_round(state: State, noisy: Noisy, weights: Floats) -> State:
-    r"""Average a round's noisy statistic with the earlier ones and denoise it to topics.
-
-    Topics move from round to round, so what was released earlier is of other topics. As in a Kalman filter, a cell's
-    precision P counts as :math:`1 / (1/P + (p_v / K)^2)` a round later: it moves by about its own size. The louder the
-    noise is beside that, the longer a number counts; without noise only the last round does.
-    """
-    private = noisy.noise > 0
-    level = noisy.values / weights[:, None]
-    mass = max(float(level.sum()), 1e-9)
-    level = level / mass
-    deviation = noisy.noise / weights / mass
-    if private:
-        moved = (_DRIFT * state.unigram / level.shape[1]) ** 2
-        old = state.precision / (1 + state.precision * moved)
-        precision = old + deviation**-2
-        share = 1 - old / precision
-    else:
-        precision, share = state.precision, np.ones(len(weights))
-    joint = (1 - share)[:, None] * state.joint + share[:, None] * level
-    variance = (1 - share) ** 2 * state.variance + share**2 * deviation**2
-    topic_weight = np.maximum(joint.sum(0), 0.0)
-    topic_weight = np.maximum(topic_weight, _SMALLEST_TOPIC * topic_weight.sum() / len(topic_weight))
-    topic_weight = topic_weight / topic_weight.sum() if topic_weight.sum() > 0 else state.topic_weight
-    base = state.unigram[:, None] * topic_weight
-    prior = state.prior
-    if private and prior is not None:
-        prior = follow(prior, joint, variance, state.unigram, topic_weight)
-        base = expected_topics(prior.directions, prior.coordinates, state.unigram) * topic_weight
-    if private:
-        read = posterior_mean(joint, base, np.sqrt(variance)[:, None], by_column=True)
-    else:
-        read = np.maximum(joint, 0.0)
-    # A topic in which nothing stands above the noise falls back to the unigram.
-    read = np.where(read.sum(0) > 0, read, base)
-    topics = (1 - start.UNKNOWN) * read / read.sum(0) + start.UNKNOWN * state.unigram[:, None]
+    """Average a round's noisy statistic with the earlier ones and read topics from it."""
+    joint = state.joint.with_round(noisy.values, noisy.noise, weights, state.unigram)
+    found = read_topics(joint, state.unigram, state.prior)
     return state._replace(
-        word_topic=topics / topics.sum(0),
+        word_topic=found.word_topic,
         joint=joint,
-        variance=variance,
-        precision=precision,
-        topic_weight=topic_weight,
+        topic_weight=found.weight,
         round=state.round + 1,
-        prior=prior,
+        prior=found.prior,
     )
 
 
@@ -322,19 +281,9 @@ def _weights_of_rounds(unigram: Floats) -> Floats:
     return (unigram * len(unigram)) ** WORD_POWER
 
 
-def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
-    """Return about the norm of a unit's counts at the weights of rounds, from released numbers."""
-    root = _usual_root(unigram_mass, n_units, len(unigram))
-    return root * math.sqrt(float((unigram * _weights_of_rounds(unigram) ** 2).sum()))
-
-
-def words_a_unit(state: State, n_units: float) -> float:
-    """Estimate how many different words a unit has: one of L words, each as often, adds root L to the unigram."""
-    return _usual_root(state.unigram_mass, n_units, len(state.unigram)) ** 2
-
-
-def _usual_root(unigram_mass: float, n_units: float, n_words: int) -> float:
-    return float(np.clip(unigram_mass / max(n_units, 1.0), 1.0, math.sqrt(n_words)))
+def usual_norm(unigram: Floats, words: float) -> float:
+    """Return about the norm of the counts of a unit of so many different words, at the weights of rounds."""
+    return math.sqrt(words * float((unigram * _weights_of_rounds(unigram) ** 2).sum()))
 
 
 def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
@@ -349,9 +298,9 @@ def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
     ``state`` is that after the last round, ``last_step`` m, 0 without noise. Topics are (n_words, n_topics), columns
     sum to 1; the noise, (n_topics, n_words), is its standard deviation in each probability, before denoising.
     """
-    noise = np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
+    noise = np.sqrt(state.joint.variance)[None, :] / state.topic_weight[:, None]
     if last_step == 0:
         return state.word_topic, noise
     base = state.unigram[:, None]
-    topics = np.maximum(state.word_topic - last_step * base, start.UNKNOWN * base)
+    topics = np.maximum(state.word_topic - last_step * base, UNKNOWN * base)
     return topics / topics.sum(0), noise / (1 - last_step)

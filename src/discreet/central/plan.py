@@ -14,11 +14,11 @@ share of the moment             .04 x / (1 + x), where there are public word vec
 share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
                                 believed
 words of the pairs              4.5 root(V K / x), from 30 to 850 and at most V
-their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
+their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + x^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
-bound of its norm               (30 x / L)^(-.7) usual norms, rounded to 3 digits
-last step                       .2 x / (1 + x) of the unigram
+bound of its norm               (30 x / L)^(-.7) usual norms
+last step                       .3 x / (1 + x) of the unigram
 ==============================  ==========================================================
 
 The usual norm is that of a unit of L different words, each once; how long texts are, L, is read from released numbers.
@@ -52,11 +52,9 @@ _PAIRS = 0.3
 #: most. A start from vectors has all of the most.
 _WORDS, FEWEST_WORDS, MOST_WORDS = 4.5, 30, 850
 _ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
-#: Where x is so large, powers are midway between those of plentiful and of few units.
-_PLENTIFUL = 2
 #: Of x, and of the length of units over so many different words: the bound in usual norms.
 _BOUND_POWER, _USUAL_WORDS = -0.7, 30
-_LAST_STEP = 0.2
+_LAST_STEP = 0.3
 #: Stands for no noise where x is divided by.
 _TINY = 1e-4
 
@@ -66,9 +64,9 @@ class Schedule(NamedTuple):
 
     #: The difficulty, from which the others follow.
     x: float
-    #: Of the pairs with that of the moment, where one is released.
     unigram_share: float
     moment_share: float
+    #: Of the pairs, with that of the moment where one is released.
     pairs_share: float
     #: Of the pairs alone, where vectors are believed.
     pairs_share_beside_vectors: float
@@ -96,7 +94,7 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
     words = int(_WORDS * math.sqrt(n_words * n_topics / tiny))
-    exponent = (1 + 1 / (1 + (x / _PLENTIFUL) ** 2)) / 2
+    exponent = (1 + 1 / (1 + x * x)) / 2
     return Schedule(
         x=x,
         unigram_share=float(np.clip(_UNIGRAM * x, COUNT_SHARE, _MOST_UNIGRAM)),

@@ -236,15 +236,14 @@ class PrivateLDA(PrivateTopicModel):
             warn_caller(forecast.in_words(), WeakForecastWarning)
         schedule = plan(n_units, mu, units.n_words, self.n_topics, self.n_rounds)
         with telling(self.callback, "starting topics"):
-            state = full_batch.init(
+            state, learned = full_batch.init(
                 units, self.n_topics, self.doc_topic_prior, schedule, gate, n_units, vectors
             )
-        words = full_batch.words_a_unit(state, n_units)
         if vectors is not None and state.prior is None:
             forecast = replace(forecast, algorithm="PrivateLDA")
-        forecast = forecast.with_words_a_unit(words)
-        if state.structure is not None and self.n_topics > 1:
-            forecast = forecast.after(state.structure.verdict)
+        forecast = forecast.with_words_a_unit(learned.words_a_unit)
+        if learned.structure is not None and self.n_topics > 1:
+            forecast = forecast.after(learned.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
                 warn_caller(forecast.in_words(), WeakForecastWarning)
         for _ in steps(self.callback, "training rounds", schedule.n_rounds):
@@ -259,9 +258,9 @@ class PrivateLDA(PrivateTopicModel):
             settings={
                 "forecast": forecast.in_words(),
                 "contribution": state.contribution.in_words(),
-                "words_a_unit": words,
+                "words_a_unit": learned.words_a_unit,
             }
-            | _told(found, state.vectors_used, n_units, mu),
+            | _told(found, learned.vectors_used, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
 

@@ -42,9 +42,8 @@ Floats = NDArray[np.float64]
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.
 _LEAST_ALPHA, _DEVIATIONS = 0.08, 2
-#: Of the unigram in each topic, for words of which the numbers tell nothing; and in each starting topic, where a word
-#: that is missing comes back slowly.
-UNKNOWN, _UNKNOWN_AT_FIRST = 0.002, 0.2
+#: Of the unigram in each starting topic, where a word that is missing comes back slowly.
+_UNKNOWN_AT_FIRST = 0.2
 #: Of the factorisation: rotations, steps of descent, the first step in parts of the usual size, how fast Adam forgets
 #: slopes and their squares.
 _ROTATIONS, _STEPS, _FIRST_STEP, _FORGET, _FORGET_SQUARES = 60, 150, 0.1, 0.1, 0.01
@@ -106,7 +105,7 @@ def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> 
         alpha = float((raw * expected).sum()) / size**2
         doubt = deviation / size
         believed = alpha - _DEVIATIONS * doubt >= _LEAST_ALPHA
-        supposed = max(alpha, 0.0) * expected
+        supposed = alpha * expected
         values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, deviation / np.sqrt(2.0)))
         moment = (axes * np.maximum(values, 0.0)) @ axes.T
     return Seen(directions, moment, alpha, believed)

@@ -52,9 +52,10 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import one_blas_thread
-from discreet.lda.denoise import posterior_mean, read_rates
+from discreet.lda.denoise import read_rates
+from discreet.lda.joint import UNKNOWN, Joint, read_topics
 from discreet.lda.moments.fit import descend, softmax
-from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow, topics_of_vectors
+from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, topics_of_vectors
 
 Floats, Whole = NDArray[np.float64], NDArray[np.int64]
 Kind = Literal["words", "squares", "topics"]
@@ -66,12 +67,7 @@ LEAST_STRENGTH = 450.0
 _DIRECTIONS = 20
 #: Of topics made from vectors alone: softer than where they are a start, because here much may rest on them.
 _SHARPNESS = 3.0
-#: What is left of the weight of an earlier wave when a later one comes.
-_FADING = 0.6
-#: Share of the unigram in topics that are published to ask about them.
-_MIX = 0.01
 _TILT, _LARGEST_WEIGHT = 0.25, 30.0
-_LEAST_SHARE = 0.2
 _DIGITS_OF_DIRECTIONS, _DIGITS_OF_TOPICS, _DIGITS_OF_WEIGHTS = 2**10, 2**30, 2**12
 #: Of the fit to squares.
 _FIT_STEPS, _FIT_RATE = 300, 0.03
@@ -246,10 +242,8 @@ class State(NamedTuple, Generic[Q]):
     #: Words of a document, about.
     length: float = 1.0
     prior: VectorPrior | None = None
-    #: Of the waves of topics so far: (n_words, n_topics), (n_words,), (n_words,).
-    joint: Floats | None = None
-    precision: Floats | None = None
-    variance: Floats | None = None
+    #: What waves of topics said so far.
+    joint: Joint | None = None
 
 
 def forecast_of(n_documents: float, strength: float, *, about: str = "") -> str:
@@ -317,7 +311,7 @@ def _next(state: State[Q], before: Q, n_questions: int) -> Q | None:
         assert state.prior is not None
         table = np.rint(state.prior.directions * _DIGITS_OF_DIRECTIONS).astype(np.int64)
         return make(kind, place, state.vocabulary, table, np.zeros(0, np.int64))
-    published = (1 - _MIX) * state.topics + _MIX * state.unigram[:, None]
+    published = (1 - UNKNOWN) * state.topics + UNKNOWN * state.unigram[:, None]
     table = np.maximum(np.rint(published * _DIGITS_OF_TOPICS), 1).astype(np.int64)
     weights = np.rint(_word_weights(state.unigram) * _DIGITS_OF_WEIGHTS).astype(np.int64)
     return make(kind, place, state.vocabulary, table, weights)
@@ -338,7 +332,7 @@ def _with_words(state: State[Q], mean: Floats, deviation: float, seed: int) -> S
     centre = (np.log(np.maximum(topics, 1e-300) / unigram[:, None]) * unigram[:, None]).T @ along
     prior = VectorPrior(along, centre, np.full(along.shape[1], _SCALE), 0.0, centre)
     shares = np.bincount(topics.argmax(1), unigram, minlength=n_topics)
-    shares = np.maximum(shares, _LEAST_SHARE / n_topics)
+    shares = np.maximum(shares, UNKNOWN / n_topics)
     return state._replace(
         unigram=unigram, length=total**2, topics=topics, weight=shares / shares.sum(), prior=prior
     )
@@ -357,26 +351,8 @@ def _with_squares(state: State[Q], square: Floats, deviation: float, seed: int) 
 
 def _with_topics(state: State[Q], mean: Floats, deviation: float) -> State[Q]:
     """Add a wave of responsibilities to those before, and read the topics from all."""
-    prior, n_topics = state.prior, len(state.weight)
-    assert prior is not None
-    weights = _word_weights(state.unigram)
-    fresh = mean.reshape(-1, n_topics) / weights[:, None]
-    mass = max(float(fresh.sum()), 0.3)
-    fresh, spread = fresh / mass, (deviation / weights / mass) ** 2
-    joint, precision, variance = fresh, 1 / spread, spread
-    if state.joint is not None and state.precision is not None and state.variance is not None:
-        before = _FADING * state.precision
-        precision = before + 1 / spread
-        kept = before / precision
-        joint = kept[:, None] * state.joint + (1 - kept)[:, None] * fresh
-        variance = kept**2 * state.variance + (1 - kept) ** 2 * spread
-    shares = joint.sum(0)
-    shares = np.maximum(shares, _LEAST_SHARE * shares.sum() / n_topics)
-    shares /= shares.sum()
-    prior = follow(prior, joint, variance, state.unigram, shares)
-    base = expected_topics(prior.directions, prior.coordinates, state.unigram) * shares
-    read = posterior_mean(joint, base, np.sqrt(variance)[:, None])
-    topics = (1 - _MIX) * read / read.sum(0) + _MIX * state.unigram[:, None]
-    return state._replace(
-        topics=topics, weight=shares, prior=prior, joint=joint, precision=precision, variance=variance
-    )
+    joint = state.joint or Joint.nothing(*state.topics.shape)
+    numbers = mean.reshape(state.topics.shape)
+    joint = joint.with_round(numbers, deviation, _word_weights(state.unigram), state.unigram)
+    found = read_topics(joint, state.unigram, state.prior)
+    return state._replace(topics=found.word_topic, weight=found.weight, prior=found.prior, joint=joint)
