@@ -217,7 +217,7 @@ def test_a_release_of_seeded_reports_is_not_for_release(tmp_path, model):
         (("--epsilon", "2"), "needs --words"),
         (("--epsilon", "2", "--per", "document", "--words", "6"), "below 6"),
         (("--epsilon", "2", "--per", "nothing"), "nothing"),
-        (("--epsilon", "1", "--per", "word", "--memory", "words"), "does not hold kept reports"),
+        (("--epsilon", "1", "--per", "word", "--memory", "words"), "holds no kept reports"),
     ],
 )
 def test_refusals_write_nothing(folder, capsys, arguments, message):

@@ -1,6 +1,5 @@
 """One report for each document, also where two programs, seeds or crashes come between."""
 
-import json
 import multiprocessing
 import os
 import stat
@@ -155,21 +154,6 @@ def test_names_are_texts_and_spelt_one_way():
         with pytest.raises(ParameterError, match="a document's name must be a text") as refused:
             memo.report(CHANNEL, [1], WORDS, SecureStream(), name=name)
         assert "diary" not in str(refused.value)
-
-
-def test_a_report_that_no_account_lists_is_not_handed_out(tmp_path):
-    path = tmp_path / "kept.json"
-    memo = ReportMemo(path)
-    memo.report(CHANNEL, [3], WORDS, SecureStream(), name="diary")
-    memo.save()
-    content = json.loads(path.read_text())
-    (who,), (mark,) = content["accounts"], content["reports"]
-    for accounts in ({}, {who: []}, {who: [mark, mark]}, {who: [mark], "other": [mark]}):
-        path.write_text(json.dumps({**content, "accounts": accounts}))
-        with pytest.raises(PrivacyError, match="damaged"):
-            ReportMemo(path)
-    path.write_text(json.dumps(content))
-    assert ReportMemo(path).loss_of([3], WORDS, name="diary") == CHANNEL.guarantees(40).whole_report
 
 
 def test_numbers_beyond_the_vocabulary_are_refused():

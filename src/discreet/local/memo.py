@@ -2,7 +2,9 @@
 
 Fresh coins for the same document would let averages show through: every further report costs the whole privacy loss
 again. So the first report is kept. The file holds reports under keyed digests of what they are about (HMAC-SHA256
-with a key of the file's own), never words; it is for its owner alone (mode 0600).
+with a key of the file's own), never words; it is for its owner alone (mode 0600). The file is the budget of its
+documents: one flipped bit could name another document, and cost a second report. So it is sealed
+(:mod:`discreet._base.sealed`), and a damaged one is refused.
 
 What is kept is tied to the document as it is. A document that changes gets a new report, and the writer then stands
 behind two: for such documents give ``name``, and the first report stands for all versions.
@@ -43,10 +45,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._base.files import lock_beside, read_json, write_file
+from discreet._base.files import lock_beside, write_file
+from discreet._base.sealed import Seal
 from discreet._base.validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
-from discreet.local.whole_document.codebook import NONCE_BYTES, CodebookChannel
+from discreet.local.whole_document.codebook import CodebookChannel
 from discreet.local.whole_document.questions import MAGIC, CodebookReport, Question, question_of, thresholds
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
@@ -87,7 +90,13 @@ class ReportKind(NamedTuple):
                 channel.two_sided, self.about.hex(), self.vocabulary.hex()]  # fmt: skip
 
 
-_SCHEMA = "discreet.reports/1"
+_SEAL = Seal(
+    "discreet.reports/2",
+    "kept reports",
+    PrivacyError,
+    "restore it from a copy: new reports would cost anew",
+    2**32,
+)
 
 
 class ReportMemo:
@@ -346,38 +355,20 @@ class ReportMemo:
 
     def _write(self, path: Path) -> None:
         content = {
-            "schema": _SCHEMA,
             "key": self._key.hex(),
             "reports": self._kept,
             "accounts": self._accounts,
             "numbers": self._numbers,
         }
-        write_file(path, lambda file: file.write(json.dumps(content).encode()))
+        raw = _SEAL.to_bytes(content)
+        write_file(path, lambda file: file.write(raw))
 
     def _read(self, path: Path) -> None:
-        refused = PrivacyError(
-            f"{path} does not hold kept reports, or is damaged; restore it from a copy: new reports would cost anew."
-        )
-        try:
-            raw = path.read_bytes()
-            content: Any = read_json(raw)
-            if content["schema"] != _SCHEMA:
-                raise refused
-            self._key = bytes.fromhex(content["key"])
-            self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
+        raw = _SEAL.read(path)
+        with _SEAL.reading(raw, path) as content:
+            self._key, self._kept = bytes.fromhex(content["key"]), content["reports"]
+            self._accounts, self._numbers = content["accounts"], content["numbers"]
             self._vocabularies = {self._report(mark).vocabulary for mark in self._kept}
-            numbers, accounts = content["numbers"], content["accounts"]
-            self._numbers = {str(who): bytes.fromhex(number).hex() for who, number in numbers.items()}
-            if any(len(number) != 2 * NONCE_BYTES for number in self._numbers.values()):
-                raise refused
-            self._accounts = {str(who): [str(mark) for mark in marks] for who, marks in accounts.items()}
-            # Each report is one of a document's: what no account lists would be handed out for nothing.
-            if sorted(mark for marks in self._accounts.values() for mark in marks) != sorted(self._kept):
-                raise refused
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise refused from None
-        if len(self._key) != 32:
-            raise refused
         self._found = sha256(raw).digest()
 
 

@@ -1,0 +1,124 @@
+"""A flipped bit in a file that is kept is told of, or changes nothing that the file says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet import Ledger
+from discreet._base.sealed import Seal
+from discreet.errors import PrivacyError
+from discreet.local import BitChannel, ReportMemo
+from discreet.privacy import SecureStream, events
+
+WORDS = ["tea", "milk", "soup"]
+
+
+def memory(folder):
+    made = ReportMemo(folder / "memo")
+    made.report(BitChannel.symmetric(1.0), [0], WORDS, SecureStream(), name="diary")
+    made.save()
+
+    def read():
+        found = ReportMemo(folder / "memo")
+        return found._key, found._kept, found._accounts, found._numbers
+
+    return folder / "memo", read, PrivacyError
+
+
+def ledger(folder):
+    path = folder / "ledger.json"
+    Ledger.open(path, 1.0, 1e-6).reserve(events.laplace(0.1), "a test")
+    return path, lambda: Ledger.open(path).to_json(), PrivacyError
+
+
+KINDS = {"memory": memory, "ledger": ledger}
+#: Of the others some are flipped, of these all.
+WHOLE = {"memory"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_refused_or_changes_nothing(kind, tmp_path):
+    path, read, error = KINDS[kind](tmp_path)
+    whole, told = path.read_bytes(), read()
+    flips = [(place, bit) for place in range(len(whole)) for bit in range(8)]
+    if kind not in WHOLE:
+        flips = np.random.default_rng(0).choice(flips, 400)
+    refused = 0
+    for place, bit in flips:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(bit)
+        path.write_bytes(damaged)
+        try:
+            assert read() == told, (place, bit)
+        except error:
+            refused += 1
+    assert refused > 0.9 * len(
+        flips
+    )  # the rest are blanks, and one letter for another in the name of a character
+    path.write_bytes(whole)
+    assert read() == told
+
+
+SEAL = Seal("discreet.test/2", "numbers of a test", PrivacyError, "ask for another", 1000)
+
+
+def open_bytes(raw):
+    with SEAL.reading(raw, "x.json") as content:
+        return content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{}, {"a": [0.1, -0.0, 1.0, 1, 5e-324, 761.5270000000001]}, {"\ud800é": {"a": True, "b": None}}],
+)
+def test_what_was_sealed_is_read_to_the_last_digit(content):
+    again = open_bytes(SEAL.to_bytes(content))
+    assert json.dumps(again) == json.dumps(content)
+
+
+def test_what_cannot_be_kept_is_not_written():
+    with pytest.raises(PrivacyError, match="larger than"):
+        SEAL.to_bytes({"a": "b" * 1000})
+    with pytest.raises(ValueError, match="JSON"):
+        SEAL.to_bytes({"a": float("nan")})
+
+
+OTHER = json.dumps(SEAL._replace(schema="discreet.test/1").close({}))
+FOREIGN = json.dumps(SEAL._replace(schema="other/2").close({}))
+WRITTEN = SEAL.to_bytes({"a": 1.5}).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "JSON that cannot be read; ask for another"),
+        ("[" * 900, "JSON that cannot be read"),
+        ("[" * 2000, "more bytes than such a file has"),
+        ("[]", "expected a JSON object; ask for another"),
+        ("{}", "it says None; ask for another"),
+        (OTHER, r"discreet.test/1.*open it with the version of discreet that wrote it"),
+        (FOREIGN, "it says 'other/2'; ask for another"),
+        (WRITTEN.replace("1.5", "1.25"), "was damaged or edited; ask for another"),
+        (WRITTEN.replace("1.5", "NaN"), "JSON that cannot be read"),
+        (WRITTEN.replace('"a": 1.5', '"a": 1, "a": 1.5'), "a name twice"),
+        (WRITTEN.replace('"a"', '"b"'), "was damaged or edited"),
+        (json.dumps({"schema": SEAL.schema}), "was damaged or edited"),
+    ],
+)
+def test_all_else_is_refused_with_a_cure(text, told):
+    with pytest.raises(PrivacyError, match=told):
+        open_bytes(text.encode())
+
+
+def test_what_the_reader_does_not_find_is_no_such_file():
+    with (
+        pytest.raises(PrivacyError, match="holds no numbers of a test, but something else; ask"),
+        SEAL.reading(WRITTEN.encode(), "x.json") as content,
+    ):
+        content["b"]
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(PrivacyError, match="cannot be read: No such file"):
+        SEAL.read(tmp_path / "x.json")
