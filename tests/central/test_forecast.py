@@ -60,7 +60,7 @@ def test_too_few_words_say_how_many_topics_they_tell():
     assert "at most" not in words(3, 500, 200000, MU)
 
 
-COVERED = [(None, "good"), (0.93, "good"), (0.5, "good"), (0.41, "little of the text")]
+COVERED = [(None, "good"), (0.93, "good"), (0.5, "good"), (0.41, "too little of the text")]
 
 
 @pytest.mark.parametrize(("covered", "verdict"), COVERED)
@@ -97,7 +97,9 @@ def test_short_texts_are_harder_and_the_forecast_says_which_length_it_is_of():
     gaps = [learnability(2000, 20, 9000, MU, words_a_unit=words).expected_gap for words in (300, 30, 8)]
     assert gaps == sorted(gaps)
     assert learnability(2000, 20, 9000, MU).expected_gap == pytest.approx(gaps[1])
-    assert "(for texts of 30 different words; more for shorter ones)" in words(2000, 20, 9000, MU)
+    assert "(by perplexity, for texts of 30 different words, more for shorter ones; x = " in words(
+        2000, 20, 9000, MU
+    )
     assert "for texts of" not in words(2000, 20, 9000, MU, words_a_unit=12.3)
     for wrong in (0, -3, math.nan, "many"):
         with pytest.raises(ParameterError, match="words_a_document must be"):
@@ -126,11 +128,11 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
     assert float(percent) <= float(without)
     for x, guessed in ((0.019, True), (0.021, False), (194, False), (196, True)):
         said = learnability(2000, 20, 40000 / (x * MU), MU).in_words()
-        assert (", which is a guess: measured were 5 to 20 topics" in said) == guessed, x
-        assert ("x from 0.02 to 195. Learnability" in said) == guessed
-        opening = r"On these 2,000 words the topics, if the texts have any, would describe the texts about"
-        assert said.startswith(opening) == (x == 0.019)
-        assert ("any: good. On these" in said) == (x == 0.021)
+        assert ("; a guess: measured were 5 to 20 topics of" in said) == guessed, x
+        assert (", x from 0.02 to 195)." in said) == guessed
+        assert said.startswith("Forecast: a guess. With the noise, topics of 2,000 words fit") == (x == 0.019)
+        assert said.startswith("Forecast: good, if the texts have topics. With the") == (x == 0.021)
+        assert said.startswith("Forecast: mostly noise") == (x > 100)
 
 
 def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
@@ -197,23 +199,17 @@ def test_nine_in_ten_forecasts_of_other_texts_lie_within_the_range_that_is_told(
 def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
     told = learnability(123, 6, 12000, MU)
     low, high = (100 * bound for bound in told.expected_range)
-    assert (
-        f" % ({low:.2g} to {high:.2g} %) worse, by perplexity, than topics made without privacy"
-        in told.in_words()
-    )
+    assert f" % ({low:.2g} to {high:.2g} %) worse than without privacy (by perplexity" in told.in_words()
     assert "Few topics that share hardly a word lose less." in told.in_words()
     assert "share hardly" not in words(2000, 20, 9000, MU)
     assert "guess" not in words(2000, 20, 9000, MU) + told.in_words()
     for sizes in ((2000, 50), (2000, 4), (80, 6), (9000, 20)):
         said = words(*sizes, 10**6, MU)
-        assert (
-            ", which is a guess: measured were 5 to 20 topics of 100 to 5,000 words, x from 0.02 to 195. Learn"
-            in said
+        assert "; a guess: measured were 5 to 20 topics of 100 to 5,000 words, x from 0.02 to 195)." in said
+        assert said.startswith(
+            f"Forecast: a guess. With the noise, topics of {sizes[0]:,} words fit the texts "
         )
-        assert re.match(
-            r"On these [\d,]+ words the topics, if the texts have any, would describe .*Learnability: x [^(]*\.",
-            said,
-        )
+        assert re.search(r"; x (= |below )[\d.]+; a guess", said)
     free = learnability(80, 3, 100, math.inf)
     assert free.expected_range == (0, 0)
     assert "guess" not in free.in_words()
@@ -283,7 +279,7 @@ def test_few_words_are_not_good_however_little_noise_there_is():
         assert f"{words} word" in told.in_words()
     enough = learnability(40, 20, 1e6, 1.0)
     assert enough.verdict == "good"
-    assert "On these 40 words the topics" in enough.in_words()
+    assert "topics of 40 words" in enough.in_words()
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,7 @@ def test_a_refusal_for_a_public_number_of_units_does_not_tell_how_many_words_the
         assert make(n_topics=2, **few)._faults_of_call(own, None) == []
         assert str(*make(n_topics=20, **few)._faults_of_call(texts, None)) == told[-1][0]
     assert told[0] == told[1] == told[2]
-    assert told[0][0].startswith("At best, with 2 words a topic: What to expect of the topics, if")
+    assert told[0][0].startswith("With 2 words a topic, which is the best case: Forecast: ")
 
 
 def test_weak_topics_are_warned_of_before_they_are_trained():
@@ -309,7 +309,7 @@ def test_a_forecast_knows_how_much_of_the_text_its_words_make_up():
              for _ in range(4000)]  # fmt: skip
     with pytest.warns(
         WeakForecastWarning,
-        match=r"little of the text.*cover about (39|40|41) % \(±\d points?\) of the text, and",
+        match=r"^Forecast: too little of the text.*cover about (39|40|41) % \(±\d points?\) of the text, and",
     ) as told:
         release = fit_topics(texts, n_topics=2, epsilon=4.0, random_state=0)
     assert {one.filename for one in told} == {__file__}

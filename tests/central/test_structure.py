@@ -53,7 +53,7 @@ def test_where_the_noise_hides_both_nothing_is_said():
 def test_a_fit_of_texts_without_topics_does_not_call_them_good():
     counts = texts(6000, False, 1)
     with pytest.warns(
-        WeakForecastWarning, match="As far as the noise lets one see.* Learnability: no topics"
+        WeakForecastWarning, match="^Forecast: no topics. As far as the noise lets one see"
     ) as told:
         model = fit(counts, 8.0, allow_unlearnable=False)
     assert {one.filename for one in told} == {__file__}
@@ -68,8 +68,8 @@ def test_a_fit_of_texts_without_topics_does_not_call_them_good():
 
 def test_what_is_said_of_texts_with_topics_is_said_without_reserve():
     seen, unsure = fit(texts(4000, True, 2), 8.0), fit(texts(300, True, 2), 1.0)
-    assert "if the texts have any" not in seen.forecast_.in_words()
-    assert "if the texts have any" in unsure.forecast_.in_words()
+    assert "if the texts have topics" not in seen.forecast_.in_words()
+    assert "Whether there are topics cannot be told through the noise." in unsure.forecast_.in_words()
     assert PrivateLDA(1, epsilon=8.0, random_state=0).fit(texts(900, False, 2)).forecast_.topics is None
 
 

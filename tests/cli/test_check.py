@@ -43,7 +43,7 @@ def test_check_says_what_is_there_and_what_would_come_and_spends_nothing(notes, 
     assert all(line.startswith("PRIVATE | ") for line in told.splitlines())
     assert "1,201 documents of 401 persons, at most 3 of one; 1 without a word that counts." in told
     assert "About 6 words would be chosen." in told
-    assert "Learnability: x = " in told
+    assert "About 6 words would be chosen. Forecast: a guess. The words cover" in told
     assert "Warning" not in told
     assert sorted(path.name for path in notes.iterdir()) == ["notes.csv", "notizen.csv"]
 

@@ -66,7 +66,7 @@ def test_a_delta_above_one_over_the_units_is_warned_about_on_the_card():
 
 
 def test_a_forecast_is_no_praise_of_topics_that_are_noise():
-    good = "What to expect of the topics: good. Learnability: x = 0.0092."
+    good = "Forecast: good. x = 0.0092."
     noisy, truth = with_noise_topics()
     said = f"{sum(truth)} of {len(truth)} topics are mostly noise: the words that set them apart do not stand clear"
     assert said in noisy.with_settings(forecast=good).card().replace("\\", "")

@@ -287,23 +287,23 @@ def test_the_share_of_text_is_told_where_it_was_released():
     ("settings", "begins"),
     [
         (
-            {"forecast": "Learnability: too few words: 15 words cannot tell 8 topics apart."},
+            {"forecast": "Forecast: too few words. 15 words cannot tell 8 topics apart."},
             "Hardly. The forecast was: too few",
         ),
         (
-            {"forecast": "What to expect of the topics: weak. Learnability: x = 9.1."},
+            {"forecast": "Forecast: weak. x = 9.1."},
             "Hardly. The forecast was: weak.",
         ),
         (
-            {"forecast": "What to expect of the topics: mostly noise. Learnability: x = 20."},
+            {"forecast": "Forecast: mostly noise. x = 20."},
             "Hardly. The forecast was: mostly noise.",
         ),
         (
-            {"forecast": "What to expect of the topics: good. Learnability: x = 1.", "text_covered": 0.26},
+            {"forecast": "Forecast: good. x = 1.", "text_covered": 0.26},
             "Hardly. The words make up about 26 %",
         ),
         (
-            {"forecast": "What to expect of the topics: good. Learnability: x = 1.", "text_covered": 0.9},
+            {"forecast": "Forecast: good. x = 1.", "text_covered": 0.9},
             "In every topic the words",
         ),
     ],
@@ -330,13 +330,10 @@ def test_a_forecast_of_the_library_is_read_as_it_is_written():
 
 def test_what_was_forecast_is_no_surprise():
     made, _ = with_noise_topics()
-    good, weak = (
-        made.with_settings(forecast=f"What to expect of the topics: {verdict}. Learnability: x = 9.")
-        for verdict in ("good", "weak")
-    )
+    good, weak = (made.with_settings(forecast=f"Forecast: {verdict}. x = 9.") for verdict in ("good", "weak"))
     assert forecast_told(good).startswith("More noise came than was forecast; 3 of 7 topics are mostly noise")
     assert "good" not in forecast_told(good)
     assert "As was to be expected, 3 of 7 topics are mostly noise" in forecast_told(weak)
-    assert forecast_told(weak).startswith("What to expect of the topics: weak. Learnability: x = 9.")
-    assert "Learnability" not in forecast_told(weak, again=False)
+    assert forecast_told(weak).startswith("Forecast: weak. x = 9.")
+    assert "Forecast" not in forecast_told(weak, again=False)
     assert forecast_told(made) is None

@@ -110,7 +110,7 @@ class Learnability:
     ----------
     difficulty : float
         x = words times topics, over units times mu.
-    verdict : {"good", "usable", "weak", "mostly noise", "too few words", "little of the text", "no topics"}
+    verdict : {"good", "usable", "weak", "mostly noise", "too few words", "too little of the text", "no topics"}
         The last three where noise is no hindrance: fewer than two words a topic, which tell no topics apart; words
         that make up less than half of the text; and texts that were seen to have no topics.
     expected_gap : float
@@ -181,42 +181,44 @@ class Learnability:
         )
 
     def in_words(self) -> str:
-        """Return the forecast in sentences, the last of which says what would change it, in numbers."""
+        """Return the forecast in sentences: the verdict, the words, what the noise costs, and what would change it."""
         if self.verdict == "too few words":
             words = "1 word" if self.n_words == 1 else f"{self.n_words} words"
             fewer = self.n_words // WORDS_A_TOPIC
             at_most = f"at most {fewer} topics can be told apart by them; " if fewer > 1 else ""
             return (
-                f"{words} cannot tell {self.n_topics} topics apart, whatever the noise; {at_most}more documents or a "
-                f"larger epsilon let more words be chosen. Learnability: {self.verdict}.{self._covered()}"
+                f"Forecast: {self.verdict}. {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
+                f"{at_most}more documents or a larger epsilon let more words be chosen.{self._covered()}"
             )
         if self.verdict == "no topics":
             return (
-                "As far as the noise lets one see, words stand together in these texts as chance has it, so that "
-                "whatever sets the topics apart is noise. A larger epsilon would not help; look at what was counted, "
-                f"and whether each document is one text. Learnability: no topics.{self._covered()}"
+                "Forecast: no topics. As far as the noise lets one see, words stand together in these texts as chance "
+                "has it, so that whatever sets the topics apart is noise. A larger epsilon would not help; look at "
+                f"what was counted, and whether each document is one text.{self._covered()}"
             )
+        verdict = self.verdict if self.is_weak or self._is_measured() else "a guess"  # which is not praised
+        if verdict == self.verdict and not self.is_weak and self.topics != "seen":
+            verdict += ", if the texts have topics"
         x, gap = _plain(self.difficulty), _plain(100 * self.expected_gap)
-        x, gap = f"x = {x}" if x else "x below 0.01", f"about {gap} %" if gap else "less than 0.01 %"
+        gap = f"about {gap} %" if gap else "less than 0.01 %"
         if math.isfinite(self.mu) and math.isfinite(self.expected_gap):
             low, high = (_plain(100 * bound) or "0" for bound in self.expected_range)
             gap += f" ({low} to {high} %)"
-        doubt = "" if self.topics == "seen" else ", if the texts have any"
-        told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
-        opening, they = f"What to expect of the topics{doubt}: {self.verdict}. ", "they"
-        if not self.is_weak and not self._is_measured():  # no praise of a guess
-            opening, they = "", f"the topics{doubt}{',' * bool(doubt)}"
+        noisy = "With the noise, topics" if math.isfinite(self.mu) else "Topics"
+        told = ""
+        if self.topics == "cannot tell":
+            told = " Whether there are topics cannot be told through the noise."
         said = (
-            f"{opening}On these {self.n_words:,} words {they} would describe the texts {gap} worse, by perplexity, "
-            f"than topics made without privacy{self._assumed()}{self._guessed()}. Learnability: {x}."
-            f"{self._shared()}{told}{self._covered()}"
+            f"Forecast: {verdict}.{self._covered()} {noisy} of {self.n_words:,} words fit the texts {gap} worse than "
+            f"without privacy (by perplexity{self._assumed()}; {f'x = {x}' if x else 'x below 0.01'}{self._guessed()})."
+            f"{self._shared()}{told}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
 
     def _assumed(self) -> str:
         if self.words_a_unit is None and self.difficulty > 0:
-            return f" (for texts of {_USUAL_WORDS:.0f} different words; more for shorter ones)"
+            return f", for texts of {_USUAL_WORDS:.0f} different words, more for shorter ones"
         return ""
 
     def _is_measured(self) -> bool:
@@ -228,10 +230,8 @@ class Learnability:
         if self._is_measured():
             return ""
         (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
-        return (
-            f", which is a guess: measured were {few} to {many} topics of {least} to {most:,} words, x from "
-            f"{easy:g} to {hard:g}"
-        )
+        sizes = f"{few} to {many} topics of {least} to {most:,} words, x from {easy:g} to {hard:g}"
+        return f"; a guess: measured were {sizes}"
 
     def _shared(self) -> str:
         few = self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu)
@@ -240,8 +240,8 @@ class Learnability:
     def _covered(self) -> str:
         if self.covered is None:
             return ""
-        said = f" The words chosen cover {share_of_text(self.covered, self.covered_noise)} of the text"
-        if self.verdict == "little of the text":
+        said = f" The words cover {share_of_text(self.covered, self.covered_noise)} of the text"
+        if self.verdict == "too little of the text":
             said += ", and the topics tell nothing of the rest; more documents or a larger epsilon let more be chosen"
         return f"{said}."
 
@@ -337,7 +337,7 @@ def learnability(
     if verdict != "mostly noise" and n_words < WORDS_A_TOPIC * n_topics:
         verdict = "too few words"
     elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:
-        verdict = "little of the text"
+        verdict = "too little of the text"
     laws = [LAWS[name] for name in (algorithm, _FALLS_BACK_TO.get(algorithm)) if name is not None]
     shortness = _USUAL_WORDS / max(words_a_unit or _USUAL_WORDS, 1.0)
     gap = min(law.scale * difficulty**law.power * shortness**law.shortness for law in laws)

@@ -182,7 +182,7 @@ class PrivateLDA(PrivateTopicModel):
         )
         if forecast.difficulty <= HOPELESS:
             return []
-        least_of_all = "" if n_words else f"At best, with {WORDS_A_TOPIC} words a topic: "
+        least_of_all = "" if n_words else f"With {WORDS_A_TOPIC} words a topic, which is the best case: "
         said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
         return [ParameterError(said)]
 

@@ -231,7 +231,7 @@ def settings_in_words(release: Promised) -> dict[str, Any]:
 _WORDS, _MOSTLY = 20, 0.5
 _MOSTLY_RAW = 0.7
 #: Verdicts of a forecast that promise little, as it writes them.
-_WEAK = "too few words|no topics|mostly noise|weak|little of the text"
+_WEAK = "too few words|no topics|mostly noise|weak|too little of the text"
 #: Nats a token, about 5 % of perplexity.
 _HARDLY = 0.05
 
@@ -324,7 +324,7 @@ def because(release: Release) -> str:
 def weak_verdict(release: Release) -> str | None:
     """Return the verdict of a release's forecast where little was to be expected; None where more was, or untold."""
     forecast = str(release.configuration.get("forecast", ""))
-    found = re.search(rf"(?:Learnability|What to expect of the topics[^:]*): ({_WEAK})\b", forecast)
+    found = re.search(rf"(?:Learnability|Forecast): ({_WEAK})\b", forecast)
     return found and found[1]
 
 
