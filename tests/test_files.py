@@ -57,7 +57,7 @@ def ledger(folder, second):
     from discreet.privacy.accounting import events
     book = Ledger.open(folder / "x.json", 1.0, 1e-6, privacy_unit="document")
     if second:
-        book.reserve(events.laplace(0.1), "a test")
+        book.reserve(events.pure(0.1), "a test")
     return folder / "x.json"
 
 

@@ -55,7 +55,7 @@ from discreet import Ledger
 from discreet.central.word_level.cost import total_epsilon
 from discreet.privacy import SecureStream
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.curves import zcdp_epsilon
+from discreet.privacy.accounting.curves import pure_epsilon, sort_events, zcdp_epsilon
 from discreet.privacy.accounting.planning import solve
 from discreet.privacy.bound import BoundedSum
 from discreet.privacy.mechanism import GaussianMechanism
@@ -103,10 +103,13 @@ def chain(counts, n_topics, alpha, beta, clip, mechanism, n_sweeps, seed):
 
 
 def total(mechanism, n_sweeps, epsilon_draw, delta):
-    """The epsilon of a whole run whose draws have range ``epsilon_draw``."""
+    """The epsilon of a whole run whose draws have range ``epsilon_draw``: pure losses that are range^2 / 8-zCDP."""
     tables = events.composed(mechanism.event(), n_sweeps + 1)
-    draws = events.composed(events.bounded_range(epsilon_draw), n_sweeps)
-    return total_epsilon(events.together(tables, draws), delta)
+    draws = events.composed(events.pure(epsilon_draw), n_sweeps)
+    noise = sort_events([tables])
+    rho = float(noise.precision) / 2 + sum(n * pure_epsilon(leaf) ** 2 / 2 for leaf, n in noise.pure)
+    by_range = zcdp_epsilon(rho + n_sweeps * epsilon_draw**2 / 8, delta)
+    return min(total_epsilon(events.together(tables, draws), delta), by_range)
 
 
 def calibrated(epsilon, delta, n_sweeps, clip=10.0):

@@ -203,7 +203,7 @@ def test_a_file_cannot_decide_how_long_its_ledger_takes_to_price(tmp_path):
         sample = {"kind": "poisson_sampled", "sampling_rate": 0.01, "event": entries[0]["event"]}
         event = {"kind": "repeated", "count": 100 + number, "event": sample}
         entries.append({"purpose": "x", "booking": number, "event": event})
-    entries.append({"purpose": "x", "booking": 200, "event": events.to_json(events.laplace(1.0))})
+    entries.append({"purpose": "x", "booking": 200, "event": events.to_json(events.pure(1.0))})
     del values["ledger"]["checksum"]
     values["ledger"]["checksum"] = ledger_file._checksum(values["ledger"])
     (tmp_path / "slow.json").write_text(json.dumps(values))

@@ -57,7 +57,7 @@ def test_the_figure_is_that_of_the_part_that_paid_most():
     assert figure(attack_risk_of(ledger.guarantee(), ledger.entries)) == percent(
         best_true_positive_rate(late, 0.01)
     )
-    ledger.reserve(events.laplace(0.1), "c", division="month", touched=["3"])
+    ledger.reserve(events.pure(0.1), "c", division="month", touched=["3"])
     assert "whatever the noise" in attack_risk_of(ledger.guarantee(), ledger.entries)
     assert attack_risk_of(Ledger(1.0, 1e-6).guarantee(), ())
 

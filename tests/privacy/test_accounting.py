@@ -47,7 +47,7 @@ def test_strong_composition_needs_three_and_a_half_times_the_noise():
 
 
 def test_laplace_three_hundred_rounds():
-    rounds = [events.composed(events.laplace(1 / 20), 300)]
+    rounds = [events.composed(events.discrete_laplace(1 / 20, 2**14), 300)]
     cost = composed_epsilon(rounds, 1e-6)
     assert cost.epsilon == pytest.approx(4.085, abs=2e-3)
     assert "privacy loss" in cost.accountant
@@ -179,7 +179,7 @@ def test_mixed_events_cost_less_than_their_sum_and_more_than_each():
 
 
 def test_pure_sum_wins_where_it_is_smallest():
-    few = composed_epsilon([events.laplace(0.5), events.discrete_laplace(0.25, 8)], 1e-9)
+    few = composed_epsilon([events.pure(0.5), events.discrete_laplace(0.25, 8)], 1e-9)
     assert few.epsilon <= 0.75 * (1 + 1e-12)
 
 

@@ -90,14 +90,14 @@ def test_what_may_fail_is_counted_for_one_unit_and_for_several():
     assert told.group_epsilons[5] == math.inf
     assert told.group_noise[5] == gdp_epsilon(5 * told.mu, 1e-6)
     assert "5: none at this delta" in told.in_words()
-    booked = [Entry(event, "a fit", 1) for event in (*planned, events.laplace(1.0))]
+    booked = [Entry(event, "a fit", 1) for event in (*planned, events.pure(1.0))]
     assert attack_risk_of(told.guarantee, booked[:2]).count(f"at most {percent(found)} of") == 1
     assert "whatever the noise" in attack_risk_of(told.guarantee, booked[2:])
     with pytest.raises(ParameterError, match="group_failure is needed"):
         explain_budget(1, 1e-6, events=planned)
     for wrong in (
         [events.gaussian(1.0)],
-        [events.laplace(2.0)],
+        [events.pure(2.0)],
         [events.with_delta(events.gaussian(9.0), 1e-6)],
     ):
         with pytest.raises(ParameterError, match="events must be Gaussian noise and failures"):

@@ -62,7 +62,7 @@ def test_the_kind_of_the_next_event_cannot_be_chosen_to_exceed_the_budget(first)
     words = Ledger(1, DELTA)
     words.reserve(events.gaussian(noise), "first run")
     for size in (failure, failure / 10, 1e-12):
-        with pytest.raises(BudgetExceeded, match="sets more aside for failures"):
+        with pytest.raises(BudgetExceeded, match="0 is left for failures"):
             words.reserve(events.with_delta(events.discrete_laplace(0.001, 2**14), size), "vocabulary")
 
 
@@ -82,7 +82,7 @@ def noise(mu, failure=0.0):
 
 
 def laplace(epsilon, failure=0.0):
-    event = events.laplace(epsilon)
+    event = events.discrete_laplace(epsilon, 2**14)
     return Move(
         events.with_delta(event, failure) if failure else event, *naive.laplace(epsilon, 501), STEP, failure
     )
@@ -217,7 +217,7 @@ def test_the_first_booking_loses_nothing_whatever_it_is():
         events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7),
         events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20),
         events.composed(events.discrete_laplace(0.003, 1), 10_000),
-        events.bounded_range(0.3),
+        events.discrete_laplace(0.3, 8),
     ):
         alone = composed_epsilon([event], DELTA)
         ledger = Ledger(alone.epsilon, DELTA)
@@ -228,13 +228,13 @@ def test_the_first_booking_loses_nothing_whatever_it_is():
 def test_pure_losses_that_come_first_add_up():
     ledger = Ledger(2, DELTA)
     for _ in range(3):
-        ledger.reserve(events.laplace(0.25), "a count")
+        ledger.reserve(events.pure(0.25), "a count")
     assert ledger.spent()[:2] == (0.75, DELTA)
     assert ledger.remaining().epsilon == pytest.approx(1.25)
     ledger.reserve(release_of(1.25), "topics")
     assert ledger.spent().epsilon == pytest.approx(2)
     with pytest.raises(BudgetExceeded):
-        ledger.reserve(events.laplace(0.01), "another count")
+        ledger.reserve(events.pure(0.01), "another count")
 
 
 def test_many_small_losses_at_once_are_priced_as_a_whole():
@@ -262,7 +262,7 @@ def test_what_the_filter_costs_words_and_topics():
 def test_the_share_for_failures():
     gaussian_first = Ledger(2, DELTA)
     gaussian_first.reserve(release_of(1), "topics")
-    with pytest.raises(BudgetExceeded, match="sets more aside for failures"):
+    with pytest.raises(BudgetExceeded, match="0 is left for failures"):
         gaussian_first.reserve(events.with_delta(events.gaussian(20.0), 1e-9), "words")
     set_aside = Ledger(2, DELTA, failure_share=0.1)
     set_aside.reserve(release_of(1), "topics")
@@ -279,5 +279,5 @@ def test_an_infinite_ledger_states_what_the_filter_proves():
     ledger.reserve(release_of(1), "topics")
     ledger.reserve(release_of(1), "topics again")
     assert ledger.spent().epsilon == composed_epsilon([release_of(1)] * 2, DELTA).epsilon
-    ledger.reserve(events.with_delta(events.laplace(0.1), 1e-8), "words")
+    ledger.reserve(events.with_delta(events.pure(0.1), 1e-8), "words")
     assert ledger.spent().epsilon == math.inf  # nothing was set aside for that

@@ -8,6 +8,7 @@ import pickle
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from dp_accounting import dp_event
 from hypothesis import given, settings
@@ -118,15 +119,15 @@ def test_a_refusal_changes_nothing_and_says_what_to_do():
     assert "'more topics'" in message
     assert "This was not booked" in message
     assert "What is left is epsilon = " in message
-    shown = float(re.search(r"at least ([\d.]+) times", message)[1])
+    shown = float(re.search(r"What is left is epsilon = ([\d.]+) at this delta", message)[1])
     with pytest.raises(BudgetExceeded):
-        ledger.reserve(events.with_noise(release_of(0.7), 0.99 * shown), "less than the message says")
-    ledger.reserve(events.with_noise(release_of(0.7), shown), "what the message says")
+        ledger.reserve(release_of(1.01 * shown), "more than the message says")
+    ledger.reserve(release_of(shown), "what the message says")
 
 
 def test_reading_changes_nothing():
     ledger = Ledger(2, 1e-6)
-    ledger.reserve(events.with_delta(events.laplace(0.5), 1e-8), "words")
+    ledger.reserve(events.with_delta(events.pure(0.5), 1e-8), "words")
     before = json.dumps(ledger.to_json())
     for _ in range(3):
         (
@@ -143,7 +144,7 @@ def test_reading_changes_nothing():
 
 def test_spent_is_the_composition_of_a_plan():
     ledger = Ledger(3, 1e-5, neighboring="replace_one", privacy_unit="word")
-    booked = [events.gaussian(4.0), events.bounded_range(0.1), events.laplace(0.1)]
+    booked = [events.gaussian(4.0), events.discrete_laplace(0.1, 8), events.pure(0.1)]
     ledger.plan([(event, "part") for event in booked])
     assert ledger.spent() == composed_epsilon(booked, 1e-5, neighboring="replace_one")
     guarantee = ledger.guarantee()
@@ -330,7 +331,7 @@ def full_ledger():
     ledger = Ledger(9, 1e-5, privacy_unit="person")
     ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-8), "words: ä, \U0001f600, <b>")
     ledger.reserve(events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20), "topics")
-    ledger.reserve(events.bounded_range(0.25), "a draw")
+    ledger.reserve(events.pure(0.25), "a draw")
     return ledger
 
 
@@ -456,10 +457,10 @@ def test_other_schemas_are_refused(value, match):
 
 
 TWIN = {"kind": "non_private"}
-SAMPLED_RANGE = {
+SAMPLED_COIN = {
     "kind": "poisson_sampled",
     "sampling_rate": 0.5,
-    "event": {"kind": "bounded_range", "log_ratio": 1.0},
+    "event": {"kind": "discrete_laplace", "noise_parameter": 1.0, "sensitivity": 1},
 }
 
 
@@ -469,7 +470,7 @@ SAMPLED_RANGE = {
         [{"purpose": "x", "booking": 1, "event": {"kind": "gaussian", "noise_multiplier": 10**400}}],
         [{"purpose": "x", "booking": 1, "event": {"kind": "repeated", "count": 10**400, "event": TWIN}}],
         [{"purpose": 5, "booking": 1, "event": TWIN}],
-        [{"purpose": "x", "booking": 1, "event": SAMPLED_RANGE}],
+        [{"purpose": "x", "booking": 1, "event": SAMPLED_COIN}],
         [{"purpose": "x", "booking": 1}],
         [{"purpose": "x", "event": TWIN}],
         [{"purpose": "x", "booking": -1, "event": TWIN}],
@@ -566,7 +567,7 @@ def test_a_ledger_of_pure_losses_needs_no_more_delta_than_as_good_as_none():
 
 
 def test_what_was_booked_cannot_be_changed_by_whoever_holds_the_event(tmp_path):
-    mine = [events.gaussian(4.0), events.laplace(0.1)]
+    mine = [events.gaussian(4.0), events.pure(0.1)]
     for ledger in (Ledger(2.0, 1e-6), Ledger(2.0, 1e-6, path=tmp_path / "ledger.json")):
         held = ledger.reserve(dp_event.ComposedDpEvent(list(mine)), "first")
         ledger.plan([(given := dp_event.ComposedDpEvent(list(mine)), "second")])
@@ -576,16 +577,61 @@ def test_what_was_booked_cannot_be_changed_by_whoever_holds_the_event(tmp_path):
             assert event.events == tuple(mine)  # a tuple: nothing to clear
         assert ledger.spent() == cost == Ledger.from_json(ledger.to_json()).spent()
         assert ledger.entries == booked
-    for event in (events.together(*mine), events.with_delta(mine[0], 1e-9)):
-        assert type(events.with_noise(event, 2.0).events) is tuple
+
+
+class Changing(float):
+    """A number that is another one when it is asked again."""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_event.GaussianDpEvent(Changing(4.0)),
+        dp_event.PoissonSampledDpEvent(Changing(0.5), events.gaussian(4.0)),
+        events.FailureDpEvent(Changing(1e-9)),
+    ],
+    ids=["noise", "rate", "failure"],
+)
+def test_a_number_of_ones_own_kind_is_not_booked(event):
+    ledger = Ledger(2.0, 1e-6)
+    with pytest.raises(PrivacyError, match="must"):
+        ledger.reserve(event, "a fit")
+    assert not ledger.entries
+    assert type(events.gaussian(np.float64(4.0)).noise_multiplier) is float
+
+
+def test_a_budget_is_kept_to_the_last_digits_of_floats():
+    thirds = Ledger(0.3, 1e-6)
+    for share in (0.1, 0.2):  # a hair above 0.3 as floats
+        thirds.reserve(events.pure(share), "a share")
+    assert thirds.spent().epsilon == 0.1 + 0.2
+    with pytest.raises(BudgetExceeded):
+        Ledger(0.3, 1e-6).reserve(events.pure(0.3 * (1 + 9e-13)), "a hair more")
+    tenths = Ledger(5.0, 1e-6, failure_share=0.9)
+    tenths.reserve(events.gaussian(5.0), "topics")
+    for _ in range(9):
+        tenths.reserve(events.with_delta(events.gaussian(50.0), 1e-7), "words")
+    assert tenths.failure_left < 1e-20
+    for ledger in (Ledger(5.0, 1e-6), tenths):
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve(events.FailureDpEvent(1e-6 * (1 + 9e-13)), "a hair more")
+
+
+def test_a_folder_is_no_ledger(tmp_path):
+    with pytest.raises(PrivacyError, match="is a folder; give the path of a ledger file"):
+        Ledger.open(tmp_path)
 
 
 def test_an_event_that_a_file_could_not_give_back_is_not_booked(tmp_path):
     event = events.gaussian(9.0)
     for _ in range(9):
         event = events.together(event)
+    far_too_deep = event
+    for _ in range(5_000):
+        far_too_deep = events.together(far_too_deep)
     for ledger in (Ledger(1.0, 1e-6), Ledger(1.0, 1e-6, path=tmp_path / "ledger.json")):
-        with pytest.raises(PrivacyError, match="at most 8 deep"):
-            ledger.reserve(event, "too deep")
+        for deep in (event, far_too_deep):
+            with pytest.raises(PrivacyError, match="at most 8 deep"):
+                ledger.reserve(deep, "too deep")
         ledger.reserve(event.events[0], "as deep as can be")
     assert len(Ledger.open(tmp_path / "ledger.json").entries) == 1

@@ -86,7 +86,7 @@ MIXED = [
     [events.gaussian(5.0)],
     [events.gaussian(5.0), events.discrete_laplace(0.3, 16)],
     [events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7), events.gaussian(9.0)],
-    [events.gaussian(5.0), events.bounded_range(0.3)],
+    [events.gaussian(5.0), events.pure(0.3)],
     [events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20)],
 ]
 
@@ -116,7 +116,7 @@ def test_order_does_not_matter_in_a_plan_nor_after_the_first_booking():
         totals.add((ledger.spent(), ledger.remaining()))
     assert len(totals) == 1
     plans = set()
-    for order in itertools.permutations([*MIXED[2], events.laplace(0.1)]):
+    for order in itertools.permutations([*MIXED[2], events.pure(0.1)]):
         ledger = Ledger(4, DELTA)
         ledger.plan([(event, "step") for event in order])
         plans.add((ledger.spent(), ledger.remaining()))

@@ -67,7 +67,7 @@ def events_of(row):
         make = {
             COIN: lambda epsilon: events.discrete_laplace(epsilon, 1),
             LATTICE: events.discrete_laplace,
-            LAPLACE: events.laplace,
+            LAPLACE: lambda epsilon: events.discrete_laplace(epsilon, 2**14),
             NOISE: events.gaussian,
             SAMPLED: lambda rate, noise: events.poisson_sampled(rate, events.gaussian(noise)),
         }[kind]

@@ -1,6 +1,8 @@
 """What a refusal advises is of the event's own kind, and can be booked."""
 
 import re
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from discreet import (
 from discreet.central import choose_n_topics_privately
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
+from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 
@@ -33,7 +36,7 @@ def begun():
 
 def advised(refused):
     """Return the number at the end of a refusal."""
-    number = r"at (?:most|least) ([\d.e-]+)(?: times as much noise| \(epsilon=[\d.e-]+\))?\.$"
+    number = r"at most ([\d.e-]+)(?: \(epsilon=[\d.e-]+\))?\.$"
     return float(re.search(number, str(refused.value))[1])
 
 
@@ -52,64 +55,35 @@ def test_the_epsilon_that_is_advised_for_words_can_be_booked(method):
             ledger.reserve(event, "as advised")
 
 
-KINDS = {
-    "laplace": (events.laplace(1.9), events.laplace),
-    "gaussian": (events.gaussian(1.0), events.gaussian),
-    "coins": (
-        events.composed(events.discrete_laplace(0.5, 1), 10),
-        lambda x: events.composed(events.discrete_laplace(x, 1), 10),
-    ),
-    "samples": (
-        events.composed(events.poisson_sampled(0.05, events.gaussian(0.7)), 20),
-        lambda x: events.composed(events.poisson_sampled(0.05, events.gaussian(0.7 * x)), 20),
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", quick(KINDS, "laplace"))
-def test_what_is_advised_for_an_event_can_be_booked(kind):
-    event, at = KINDS[kind]
+def test_what_is_left_for_one_gaussian_release_can_be_booked():
     ledger = begun()
-    with pytest.raises(BudgetExceeded) as refused:
-        ledger.reserve(event, "too much")
-    ledger.reserve(at(advised(refused)), "as advised")
+    with pytest.raises(BudgetExceeded, match=r"What is left is epsilon = ([\d.]+) at this delta") as refused:
+        ledger.reserve(events.composed(events.discrete_laplace(0.5, 1), 10), "too much")
+    left = float(re.search(r"epsilon = ([\d.]+) at this delta for one", str(refused.value))[1])
+    ledger.reserve(events.gaussian(noise_multiplier_for(left, DELTA)), "as told")
 
 
-#: Kinds that the tests above have not: an event that is too much, and the same at what is advised.
-MORE_KINDS = {
-    "discrete Laplace": (events.discrete_laplace(1.9, 1024), lambda x: events.discrete_laplace(x, 1024)),
-    "any pure loss": (events.pure(1.9), events.pure),
-    "bounded range": (events.bounded_range(3.0), events.bounded_range),
-    "words with a threshold": (
-        events.with_delta(events.discrete_laplace(1.9, 64), 1e-8),
-        lambda x: events.with_delta(events.discrete_laplace(x, 64), 1e-8),
-    ),
-    "Gaussian with a threshold": (
-        events.with_delta(events.gaussian(1.0), 1e-8),
-        lambda x: events.with_delta(events.gaussian(x), 1e-8),
-    ),
-    "several Gaussians": (
-        events.composed(events.gaussian(2.0), 9),
-        lambda x: events.composed(events.gaussian(2.0 * x), 9),
-    ),
-    "words and topics": (
-        events.together(events.laplace(0.7), events.gaussian(2.0)),
-        lambda x: events.with_noise(events.together(events.laplace(0.7), events.gaussian(2.0)), x),
-    ),
-    "two kinds of words": (
-        events.together(events.laplace(0.7), events.discrete_laplace(0.9, 8)),
-        lambda x: events.with_noise(events.together(events.laplace(0.7), events.discrete_laplace(0.9, 8)), x),
-    ),
-}
+def test_a_ledger_pays_for_many_choices_of_words():
+    ledger, failures = Ledger(10, DELTA), []
+    for _ in range(12):
+        event = PrivateCountVectorizer(epsilon=0.3, ledger=ledger).planned_event()
+        ledger.reserve(event, "words")
+        failures.append(sort_events([event]).failure)
+        ledger.reserve(events.gaussian(noise_multiplier_for(0.5, DELTA)), "topics")
+    assert failures[0] == failures[1] == Fraction(DELTA / 10 / 2)
+    assert all(later == earlier / 2 for earlier, later in pairwise(failures[1:]))
+    assert sum(failures[1:]) < Fraction(DELTA) / 10
+    assert ledger.spent().epsilon < 10
 
 
-@pytest.mark.parametrize("kind", quick(MORE_KINDS, "words and topics"))
-def test_what_is_advised_can_be_booked_for_every_kind_of_event(kind):
-    event, at = MORE_KINDS[kind]
-    ledger = begun()
-    with pytest.raises(BudgetExceeded) as refused:
-        ledger.reserve(event, "too much")
-    ledger.reserve(at(advised(refused)), "as advised")
+def test_what_may_fail_is_told_what_is_left_for_that():
+    ledger = Ledger(4, DELTA)
+    ledger.reserve(events.gaussian(noise_multiplier_for(2, DELTA)), "topics of public words")
+    with pytest.raises(BudgetExceeded, match="1e-06, 0 is left for failures") as refused:
+        PrivateCountVectorizer(epsilon=0.3, ledger=ledger).fit(["a b c"])
+    left = float(re.search(r"epsilon = ([\d.]+) at this delta for one", str(refused.value))[1])
+    assert "delta" not in str(refused.value).partition("`vocabulary=`")[2].replace("the ledger's delta", "")
+    ledger.reserve(events.gaussian(noise_multiplier_for(left, DELTA)), "as told")
 
 
 X = np.ones((40, 6), dtype=int)

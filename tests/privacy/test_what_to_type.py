@@ -43,7 +43,9 @@ def test_a_delta_larger_than_the_ledgers_is_called_that():
     ledger = Ledger(4.0, 1e-6)
     vectorizer = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, ledger=ledger)
     told = str(refused(lambda: vectorizer.fit(TEXTS)))
-    assert "more than is left of the ledger's delta, 1e-06: lower its own delta" in told
+    assert (
+        "5e-06, as choices of words do, and of the ledger's delta, 1e-06, 1e-06 is left for failures." in told
+    )
     assert "inf" not in told.replace("information", "")
 
 

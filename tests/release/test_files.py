@@ -656,9 +656,8 @@ def sampled(rate, event):
         [repeated(2**53, repeated(2**53, repeated(2**53, gaussian(1.0))))],
         [sampled(0.5, gaussian(1e-5))],
         [sampled(1e-300, gaussian(1e-300))],
-        [{"kind": "laplace", "noise_multiplier": 1e-300}],
+        [{"kind": "discrete_laplace", "noise_parameter": 1e300, "sensitivity": 1}],
         [{"kind": "discrete_laplace", "noise_parameter": 1e-3, "sensitivity": 10**15}],
-        [{"kind": "laplace", "noise_multiplier": 1e-300}, {"kind": "bounded_range", "log_ratio": 1e300}],
         [{"kind": "failure", "delta": 0.5}],
         [gaussian(math.nan)],
         [gaussian("1")],
@@ -678,7 +677,7 @@ def sampled(rate, event):
         [repeated(2, {"kind": "discrete_laplace", "noise_parameter": 3.0, "sensitivity": 2**31})],
         [{"kind": "discrete_laplace", "noise_parameter": 3.0, "sensitivity": 2**21 + i} for i in range(3)],
         [sampled(0.01, gaussian(1.0 + i / 1e6)) for i in range(500)],
-        [{"kind": "laplace", "noise_multiplier": 1.0 + i / 1e6} for i in range(5000)],
+        [{"kind": "discrete_laplace", "noise_parameter": 1 + i / 1e6, "sensitivity": 1} for i in range(5000)],
     ],
     ids=lambda bookings: f"{len(bookings)} {str(bookings[0])[:60]}",
 )
@@ -720,9 +719,9 @@ def _divided(first, n_bits, part, n_later=0):
 @pytest.mark.parametrize(
     "ledger",
     [
-        lambda: _divided(events.laplace(20.0), 7, lambda bit: events.gaussian(40.0 + bit)),
+        lambda: _divided(events.pure(20.0), 7, lambda bit: events.gaussian(40.0 + bit)),
         lambda: _divided(_many(20), 4, lambda bit: events.gaussian(40.0 + bit)),
-        lambda: _divided(None, 3, lambda bit: events.laplace(20.0 + bit), 20),
+        lambda: _divided(None, 3, lambda bit: events.pure(20.0 + bit), 20),
         lambda: _divided(None, 10, lambda bit: events.gaussian(40.0 + bit)),
         lambda: _divided(None, 13, lambda _: events.gaussian(40.0)),
     ],
@@ -738,17 +737,17 @@ def test_parts_cannot_decide_how_long_a_ledger_takes_to_price(ledger, folder, mo
 
 def test_a_ledger_of_many_months_alike_is_read(folder):
     ledger = Ledger(math.inf, 1e-6)
-    ledger.reserve(events.laplace(20.0), "topics")
+    ledger.reserve(events.pure(20.0), "topics")
     for number in range(200):
         ledger.reserve(events.gaussian(40.0), "shares", division="month", touched=[str(number)])
     file_format.check_ledger(ledger)  # one history for all of them
-    file_format.check_ledger(_divided(events.laplace(20.0), 4, lambda bit: events.gaussian(40.0 + bit)))
+    file_format.check_ledger(_divided(events.pure(20.0), 4, lambda bit: events.gaussian(40.0 + bit)))
 
 
 def _many(count):
     from dp_accounting import dp_event
 
-    return dp_event.ComposedDpEvent([events.laplace(1.0 + i / 1e6) for i in range(count)])
+    return dp_event.ComposedDpEvent([events.pure(1.0 + i / 1e6) for i in range(count)])
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,12 @@ from discreet.central.prevalence.labelled import check_rows_of_labels, labels_fo
 from discreet.central.preview import left_for_topics, warn_of
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
-from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked, drop_for_now
+from discreet.central.vocabulary.vectorizer import (
+    PrivateCountVectorizer,
+    count_booked,
+    delta_of_words,
+    drop_for_now,
+)
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
@@ -307,6 +312,7 @@ def fit_topics(
         epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name, failure_share=share
     )
     topics.ledger = words.ledger = book = ledger or own
+    words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * delta, book))
     refuse_too_few(topics, max_words if chosen else None)
     if _is_held(texts_or_corpus) and chosen:
         check_same_rows(texts_or_corpus, persons, "persons")

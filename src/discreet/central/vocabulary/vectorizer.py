@@ -89,7 +89,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     epsilon : float, default 1.0
         Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
     delta : float, optional
-        By default a tenth of the ledger's delta, or 1e-6 without a ledger.
+        By default a tenth of the ledger's delta, and less after two choices of words (each takes half of what is left
+        for failures); 1e-6 without a ledger.
     method : {"weighted_gaussian", "sips"}, default "weighted_gaussian"
         How words are chosen.
     max_words_per_unit : int, default 100
@@ -264,7 +265,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def planned_event(self) -> Event | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the event that ``fit`` would book, or None where a public vocabulary needs none.
 
-        As of other private estimators: from parameters alone (and the ledger's delta), booking nothing.
+        As of other private estimators: from parameters (and what the ledger has left of delta) alone, booking nothing.
         """
         self._check_parameters()
         return None if self.vocabulary is not None else self._plan().event
@@ -384,7 +385,13 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def _delta(self) -> float:
         if self.delta is not None:
             return self.delta
-        return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
+        ledger = self.ledger
+        return delta_of_words(ledger.delta / 10, ledger) if isinstance(ledger, Ledger) else _DEFAULT_DELTA
+
+
+def delta_of_words(delta: float, ledger: Ledger) -> float:
+    """Return the delta of one choice of words: what is left for failures at most, of which it takes half."""
+    return min(delta, ledger.failure_left) or delta
 
 
 def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, persons: Any) -> Any:

@@ -19,8 +19,8 @@ A mechanism with :math:`\rho`-zCDP has Rényi divergence at most :math:`\rho\alp
 .. math:: \epsilon = \min_{\alpha > 1} \; \rho\alpha + \ln\Bigl(1 - \frac1\alpha\Bigr)
    - \frac{\ln(\alpha\delta)}{\alpha - 1} .
 
-Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits. Pure losses,
-draws of bounded range and Gaussian noise all have a :math:`\rho`, and their sum bounds them together.
+Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits. Pure losses
+and Gaussian noise have a :math:`\rho`, and their sum bounds them together.
 
 Events, sorted into what each accountant needs, and Rényi accounting of them
 ============================================================================
@@ -203,7 +203,7 @@ class Totals(NamedTuple):
 
     precision: Fraction  # of all Gaussians that everybody is in: sum of 1 / sigma^2
     failure: Fraction  # sum of mechanisms' own failure probabilities
-    pure: tuple[tuple[Any, int], ...]  # Laplace, discrete Laplace, bounded range; with their counts
+    pure: tuple[tuple[Any, int], ...]  # discrete Laplace, with their counts
     sampled: tuple[tuple[Any, int], ...]  # Poisson-sampled Gaussians with their counts
     private: bool
 
@@ -265,12 +265,8 @@ def noise_of(sampled: Any) -> float:
 
 
 def pure_epsilon(leaf: Any) -> float:
-    """Return the pure loss of a Laplace, discrete Laplace or bounded-range event."""
-    if isinstance(leaf, dp.LaplaceDpEvent):
-        return 1 / leaf.noise_multiplier
-    if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
-        return leaf.noise_parameter * leaf.sensitivity
-    return leaf.log_ratio
+    """Return the pure loss of a discrete Laplace event."""
+    return leaf.noise_parameter * leaf.sensitivity
 
 
 def root_up(value: Fraction) -> float:
@@ -290,13 +286,10 @@ def rdp_epsilon(totals: Totals, delta: float) -> float:
     if math.isinf(mu):
         return math.inf
     accountant = RdpAccountant(_orders(totals))
-    # A pure loss is epsilon^2/2-zCDP, a draw of bounded range r is r^2/8-zCDP, and a Gaussian mu^2/2-zCDP.
+    # A pure loss is epsilon^2/2-zCDP, and a Gaussian mu^2/2-zCDP.
     rho = mu * mu / 2
     for leaf, count in totals.pure:
-        if isinstance(leaf, dp.LaplaceDpEvent):
-            accountant.compose(leaf, count)
-        else:
-            rho += count * pure_epsilon(leaf) ** 2 / (2 if isinstance(leaf, dp.DiscreteLaplaceDpEvent) else 8)
+        rho += count * pure_epsilon(leaf) ** 2 / 2
     if rho > 0:
         accountant.compose(dp.ZCDpEvent(rho))
     for leaf, count in totals.sampled:

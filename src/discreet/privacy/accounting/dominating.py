@@ -18,12 +18,6 @@ probabilities :math:`p = e^\epsilon/(1 + e^\epsilon)` and 1 - p; a Gaussian cove
 probabilities p and q under the two neighbours where :math:`\Phi^{-1}(p) - \Phi^{-1}(q) \le \mu`, here :math:`\mu = -2
 \Phi^{-1}(1 - p)`.
 
-*A draw of bounded range r* has losses from t - r to t for some t, and is covered by two outcomes with just these two
-losses (hockey-stick divergences are means of convex functions of the likelihood ratio, whose mean is 1), so
-:math:`\mathrm{logit}\, p - \mathrm{logit}\, q = r`. With :math:`g = \Phi^{-1} \circ \mathrm{logit}^{-1}`, which is odd
-and, on the positive half, concave (van Zwet: the logistic distribution has heavier tails than the normal),
-:math:`g(x + r/2) - g(x - r/2)` is largest at x = 0: mu is that of a pure loss of r / 2.
-
 *A Poisson sample* is covered by the same noise with everybody in the sample.
 
 Found numerically
@@ -38,8 +32,6 @@ A rounded up and B rounded down, and mu is the larger end of a bisection.
 References
 ----------
 Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
-Dong, Durfee, Rogers, "Optimal differential privacy composition for exponential mechanisms", arXiv:1909.13830.
-van Zwet, "Convex transformations of random variables", Mathematisch Centrum, 1964.
 """
 
 import math
@@ -128,8 +120,7 @@ def _charge(totals: Totals, failure: Fraction) -> Charge:
 def _exact_precision(totals: Totals) -> Fraction:
     total = totals.all_precision
     for leaf, count in totals.pure:
-        epsilon = pure_epsilon(leaf) / (2 if hasattr(leaf, "log_ratio") else 1)
-        total += count * Fraction(gaussian_of_pure(epsilon)) ** 2
+        total += count * Fraction(gaussian_of_pure(pure_epsilon(leaf))) ** 2
     return total
 
 

@@ -1,9 +1,8 @@
 """Events: what a mechanism did, as records that the accountants understand.
 
-They are dp-accounting's frozen records, made here so that each kind has one constructor, plus two records of
+They are dp-accounting's frozen records, made here so that each kind has one constructor, plus one record of
 ours: a mechanism's own failure probability (:class:`FailureDpEvent`), which is added on top of the composed
-curve, and a draw of bounded range (:class:`BoundedRangeDpEvent`). JSON in and out goes through a fixed list of
-kinds.
+curve. JSON in and out goes through a fixed list of kinds.
 
 All noise is stated relative to the sensitivity under the ledger's own relation, so an event means the same
 whether units are added, removed or replaced.
@@ -25,6 +24,9 @@ Event: TypeAlias = dp.DpEvent
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
 _DEEPEST = 8
+_TOO_DEEP = (
+    f"expected an event, or an event as a JSON object, at most {_DEEPEST} deep, but got something else."
+)
 #: Its list may be a tuple, which nobody can change once it is booked.
 _COMPOSED: Any = dp.ComposedDpEvent
 _MOST_REPETITIONS = 2**53
@@ -37,13 +39,6 @@ class FailureDpEvent(dp.DpEvent):
     delta: float
 
 
-@attrs.frozen
-class BoundedRangeDpEvent(dp.DpEvent):
-    """One draw whose log-likelihood ratio between neighbours spans at most ``log_ratio`` over all outcomes."""
-
-    log_ratio: float
-
-
 class Leaf(NamedTuple):
     """An event that is not made of others, and how often it happened."""
 
@@ -54,11 +49,6 @@ class Leaf(NamedTuple):
 def gaussian(noise_multiplier: float) -> Event:
     """Gaussian noise of ``noise_multiplier`` times the L2 sensitivity."""
     return dp.GaussianDpEvent(_positive(noise_multiplier, "noise_multiplier"))
-
-
-def laplace(epsilon: float) -> Event:
-    """Laplace noise of scale L1 sensitivity / ``epsilon``."""
-    return dp.LaplaceDpEvent(1 / _positive(epsilon, "epsilon"))
 
 
 def discrete_laplace(epsilon: float, sensitivity: int) -> Event:
@@ -76,14 +66,6 @@ def pure(epsilon: float) -> Event:
     every mechanism of that pure loss (Kairouz, Oh, Viswanath, arXiv:1311.0776).
     """
     return non_private() if epsilon == math.inf else discrete_laplace(epsilon, 1)
-
-
-def bounded_range(log_ratio: float) -> Event:
-    """One draw of range ``log_ratio`` (exponential mechanism, Gibbs draw).
-
-    It is both pure (epsilon = range) and zCDP with rho = range^2 / 8; the accountants use what is smaller.
-    """
-    return BoundedRangeDpEvent(_positive(log_ratio, "log_ratio"))
 
 
 def poisson_sampled(sampling_rate: float, event: Event) -> Event:
@@ -117,31 +99,6 @@ def with_delta(event: Event, delta: float) -> Event:
 def non_private() -> Event:
     """Something with no promise at all."""
     return dp.NonPrivateDpEvent()
-
-
-def with_noise(event: Event, times: float) -> Event:
-    """``event`` with its noise multiplied by a number of at least 1; failure probabilities stay."""
-    if isinstance(event, dp.ComposedDpEvent):
-        return together(*(with_noise(part, times) for part in event.events))
-    if isinstance(event, dp.SelfComposedDpEvent):
-        return dp.SelfComposedDpEvent(with_noise(event.event, times), event.count)
-    if isinstance(event, dp.PoissonSampledDpEvent):
-        return dp.PoissonSampledDpEvent(event.sampling_probability, with_noise(event.event, times))
-    for field, factor in (
-        ("noise_multiplier", times),
-        ("noise_parameter", 1 / times),
-        ("log_ratio", 1 / times),
-    ):
-        if hasattr(event, field):
-            return attrs.evolve(event, **{field: getattr(event, field) * factor})
-    return event
-
-
-def failures_of(event: Event) -> list[Event]:
-    """Return the failures among the parts of an event."""
-    return [
-        composed(leaf.event, leaf.times) for leaf in leaves(event) if isinstance(leaf.event, FailureDpEvent)
-    ]
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
@@ -187,9 +144,7 @@ def _unknown(event: object) -> PrivacyError:
 
 _KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
     dp.GaussianDpEvent: ("gaussian", ("noise_multiplier",)),
-    dp.LaplaceDpEvent: ("laplace", ("noise_multiplier",)),
     dp.DiscreteLaplaceDpEvent: ("discrete_laplace", ("noise_parameter", "sensitivity")),
-    BoundedRangeDpEvent: ("bounded_range", ("log_ratio",)),
     FailureDpEvent: ("failure", ("delta",)),
     dp.NonPrivateDpEvent: ("non_private", ()),
 }
@@ -210,15 +165,17 @@ def _check_numbers(event: Event) -> None:
 _BY_NAME = {name: (kind, fields) for kind, (name, fields) in _KINDS.items()}
 
 
-def to_json(event: Event) -> dict[str, object]:
-    """Return an event as JSON values."""
+def to_json(event: Event, depth: int = 0) -> dict[str, object]:
+    """Return an event as JSON values; ``PrivacyError`` for one that :func:`from_json` would refuse as too deep."""
+    if depth > _DEEPEST:
+        raise PrivacyError(_TOO_DEEP)
     if isinstance(event, dp.ComposedDpEvent):
-        return {"kind": "composed", "events": [to_json(part) for part in event.events]}
+        return {"kind": "composed", "events": [to_json(part, depth + 1) for part in event.events]}
     if isinstance(event, dp.SelfComposedDpEvent):
-        return {"kind": "repeated", "count": event.count, "event": to_json(event.event)}
+        return {"kind": "repeated", "count": event.count, "event": to_json(event.event, depth + 1)}
     if isinstance(event, dp.PoissonSampledDpEvent):
         rate = event.sampling_probability
-        return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event)}
+        return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event, depth + 1)}
     if type(event) not in _KINDS:
         raise _unknown(event)
     name, fields = _KINDS[type(event)]
@@ -234,9 +191,7 @@ def from_json(value: object) -> Event:
 
 def _from_json(value: object, depth: int = 0) -> Event:
     if not isinstance(value, Mapping) or depth > _DEEPEST:
-        raise PrivacyError(
-            f"expected an event as a JSON object, at most {_DEEPEST} deep, but got something else."
-        )
+        raise PrivacyError(_TOO_DEEP)
     fields: dict[str, Any] = dict(value)
     kind = fields.pop("kind", None)
     try:
@@ -246,18 +201,14 @@ def _from_json(value: object, depth: int = 0) -> Event:
             return dp.SelfComposedDpEvent(_from_json(fields["event"], depth + 1), fields["count"])
         if kind == "poisson_sampled" and set(fields) == {"sampling_rate", "event"}:
             return dp.PoissonSampledDpEvent(fields["sampling_rate"], _from_json(fields["event"], depth + 1))
-        if kind == "zcdp":
-            raise PrivacyError(
-                "a ledger holds an event known by its rho alone (zcdp), which is no longer accounted for; it is not "
-                "damaged: read it, and go on with it, with discreet 0.1.0."
-            )
         make, names = _BY_NAME[kind]
         if set(fields) != set(names):
             raise KeyError(kind)
         return make(*(fields[name] for name in names))
     except (KeyError, TypeError):
         raise PrivacyError(
-            "a ledger holds an event of an unknown kind or form; the ledger is damaged."
+            "a ledger holds an event of a kind or form that is not accounted for: it was damaged, or written by "
+            "another version of discreet, which reads it."
         ) from None
 
 
@@ -275,25 +226,22 @@ def _leaf_in_words(event: Event) -> str:
         return f"{_leaf_in_words(event.event)} on a Poisson sample of rate {event.sampling_probability:g}"
     if isinstance(event, dp.GaussianDpEvent):
         return f"Gaussian noise, multiplier {event.noise_multiplier:.4g}"
-    if isinstance(event, dp.LaplaceDpEvent):
-        return f"Laplace noise, epsilon {1 / event.noise_multiplier:.4g}"
     if isinstance(event, dp.DiscreteLaplaceDpEvent):
         kind = (
             "discrete Laplace noise" if event.sensitivity > 1 else "discrete Laplace or randomised response"
         )
         return f"{kind}, epsilon {event.noise_parameter * event.sensitivity:.4g}"
-    if isinstance(event, BoundedRangeDpEvent):
-        return f"a draw of range {event.log_ratio:.4g}"
     if isinstance(event, FailureDpEvent):
         return f"failure probability {event.delta:.3g}"
     return "no privacy"
 
 
 def _is_positive(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= sys.float_info.max
+    return type(value) in (int, float) and 0 < value <= sys.float_info.max
 
 
 def _positive(value: Any, name: str) -> float:
-    if _is_positive(value):
-        return float(value)
+    plain = float(value) if isinstance(value, float) else value  # numpy's, say
+    if _is_positive(plain):
+        return float(plain)
     raise ParameterError(f"{name} must be positive and finite, but is {shown(value)}.")

@@ -7,8 +7,8 @@ spread of the sum, :math:`T` events add :math:`T v (1 + x / \mu) / 2` to epsilon
 :math:`v` is taken at its largest, :math:`h^2 / 4`.
 
 Losses that lie on a lattice of their own (randomised response: plus or minus epsilon; discrete Laplace noise: multiples
-of its parameter; most of the weight of Laplace noise: plus or minus epsilon) cost nothing on a grid that divides it. So
-the steps that are looked at are the lattices' own, over 1, 2, 3, ...; the coarsest that is good enough is taken.
+of its parameter) cost nothing on a grid that divides it. So the steps that are looked at are the lattices' own, over 1,
+2, 3, ...; the coarsest that is good enough is taken.
 
 Privacy loss distributions (PLD), with an answer that can be trusted
 ====================================================================
@@ -220,10 +220,6 @@ def _distribution(leaf: Any, step: float) -> Any:
             dict(zip(cells.tolist(), weights.tolist(), strict=True)), step, 0.0, pessimistic_estimate=True
         )
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
-    if isinstance(leaf, dp.LaplaceDpEvent):
-        return privacy_loss_distribution.from_laplace_mechanism(
-            leaf.noise_multiplier, value_discretization_interval=step
-        )
     rate = leaf.sampling_probability if isinstance(leaf, dp.PoissonSampledDpEvent) else 1.0
     noise = noise_of(leaf) if isinstance(leaf, dp.PoissonSampledDpEvent) else leaf.noise_multiplier
     return privacy_loss_distribution.from_gaussian_mechanism(
@@ -273,9 +269,6 @@ def losses(totals: Totals, delta: float) -> Losses | None:
 
 def _curve_of(leaf: Any) -> Any:
     """Return an event that dp-accounting has a curve for, and that dominates ``leaf``."""
-    if hasattr(leaf, "log_ratio"):
-        # A choice between two outcomes dominates every pure loss, and discrete Laplace on a bit is one.
-        return dp.DiscreteLaplaceDpEvent(leaf.log_ratio, 1)
     if isinstance(leaf, dp.DiscreteLaplaceDpEvent) and leaf.sensitivity > _MOST_STEPS:
         times = -(-leaf.sensitivity // _MOST_STEPS)
         return dp.DiscreteLaplaceDpEvent(leaf.noise_parameter * times, -(-leaf.sensitivity // times))
@@ -289,12 +282,8 @@ def _kind(leaf: Any, count: int) -> Kind:
         exponent = 10 / noise + 1 / (2 * noise * noise)
         largest = exponent if exponent > 50 else math.log1p(rate * math.expm1(exponent))
         return Kind(count, sampled_spread(noise, rate) ** 2, largest)
-    largest = pure_epsilon(leaf)
-    if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
-        lattice = leaf.noise_parameter
-        at_ends = (1 + math.exp(-largest)) / (1 + math.exp(-lattice))
-    else:
-        lattice, at_ends = 0.0, (1 + math.exp(-largest)) / 2
+    largest, lattice = pure_epsilon(leaf), leaf.noise_parameter
+    at_ends = (1 + math.exp(-largest)) / (1 + math.exp(-lattice))
     return Kind(count, largest * largest, largest, min(1.0, at_ends), lattice)
 
 

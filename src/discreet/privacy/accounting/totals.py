@@ -3,7 +3,7 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 | events | accountants tried |
 | --- | --- |
 | Gaussian only | closed form (:mod:`discreet.privacy.accounting.curves`), exact |
-| pure losses only (Laplace, discrete Laplace, bounded range) | their sum; zCDP closed form; PLD |
+| pure losses only (discrete Laplace, randomised response) | their sum; zCDP closed form; PLD |
 | Gaussian with those, Poisson samples | closed form plus pure sum; zCDP closed form; PLD |
 
 Where PLD does not apply (a delta too small for its arithmetic) or its grid would not fit into memory, Rényi
@@ -46,8 +46,8 @@ from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.pld import GRID_ERROR, pld_epsilon
 from discreet.privacy.units import NEIGHBORING
 
-#: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
-_ROUNDING = 1e-12
+#: Budgets, losses and failures are decimals to whoever typed them, and floats here: 0.1 + 0.2 is a hair above 0.3.
+_LAST_DIGITS = Fraction(1, 2**50)
 _CLOSED_FORM = "the exact curve of Gaussian mechanisms"
 _PURE = "the sum of pure privacy losses"
 _SUM = "the sum of pure privacy losses and a closed form"
@@ -131,13 +131,11 @@ def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
     return left
 
 
-def within(epsilon: float, budget: float) -> bool:
-    """Tell whether a total is within a budget.
-
-    Noise is calibrated with all roundings on the safe side, so Gaussian releases need no tolerance. Pure losses
-    are decimals to whoever typed them, and 0.1 + 0.2 is a hair above 0.3; hence a relative 1e-12.
-    """
-    return epsilon <= budget * (1 + _ROUNDING)
+def within(total: float | Fraction, budget: float | Fraction) -> bool:
+    """Tell whether a total is within a budget, give or take the last digits of floats that were typed as decimals."""
+    return total <= budget or (
+        math.isfinite(total) and Fraction(total) <= Fraction(budget) * (1 + _LAST_DIGITS)
+    )
 
 
 @lru_cache(maxsize=512)
@@ -145,10 +143,8 @@ def cost_of(totals: Totals, delta: float, grid_error: float = GRID_ERROR) -> Cos
     """Return what sorted events cost, on a grid that may add this share to epsilon."""
     if not totals.private:
         return Cost(math.inf, delta, "no accountant: something was not private")
-    exactly_left = Fraction(delta) - totals.failure
-    if -_ROUNDING * delta <= exactly_left < 0:
-        exactly_left = Fraction(0)
-    if exactly_left < 0:
+    exactly_left = max(Fraction(0), Fraction(delta) - totals.failure)
+    if not within(totals.failure, delta):
         return Cost(math.inf, delta, "no accountant: failure probabilities use up delta")
     left = max(0.0, math.nextafter(float(exactly_left), -1.0)) if totals.failure else delta
     if totals.all_gaussian:
@@ -168,7 +164,8 @@ def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tupl
     # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top, or
     # turned into zCDP, which is close to the best for many small ones.
     yield pure + gdp_epsilon(mu_of_all, left), _SUM if pure else _ALL_IN
-    yield zcdp_epsilon(math.fsum([mu_of_all * mu_of_all / 2, _rho_of_pure(totals)]), left), _ZCDP
+    rho_of_pure = math.fsum(count * pure_epsilon(leaf) ** 2 / 2 for leaf, count in totals.pure)
+    yield zcdp_epsilon(math.fsum([mu_of_all * mu_of_all / 2, rho_of_pure]), left), _ZCDP
     if left <= 0:
         return
     losses = pld_epsilon(totals, left, grid_error=grid_error)
@@ -177,11 +174,3 @@ def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tupl
         yield rdp_epsilon(totals, left), _RDP
         if pure and totals.sampled:
             yield pure + rdp_epsilon(totals._replace(pure=()), left), _SUM_RDP
-
-
-def _rho_of_pure(totals: Totals) -> float:
-    """Return the zCDP of the pure losses: epsilon^2 / 2 each, range^2 / 8 for draws of bounded range."""
-    return math.fsum(
-        count * pure_epsilon(leaf) ** 2 / (8 if hasattr(leaf, "log_ratio") else 2)
-        for leaf, count in totals.pure
-    )

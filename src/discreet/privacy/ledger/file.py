@@ -147,6 +147,8 @@ def read(path: Path) -> Any:
         if len(raw) > _LARGEST_FILE:
             raise PrivacyError(f"{path} is too large for a ledger; give the path of a ledger file.")
         return read_json(raw)
+    except IsADirectoryError:
+        raise PrivacyError(f"{path} is a folder; give the path of a ledger file.") from None
     except ValueError as error:
         raise PrivacyError(f"{path} is not a ledger: it holds {error}; restore it from a copy.") from None
 

@@ -87,8 +87,6 @@ _PART = Fraction(1, 2)
 _LEAST = Fraction(1, 10**5)
 #: Where composing a pure booking's own parts saves more than this, it is priced as a whole.
 _WORTH = 0.9
-#: Failure probabilities are decimals to whoever typed them.
-_ROUNDING = Fraction(1, 10**12)
 _PURE = "the sum of pure privacy losses"
 _UNCOVERED = "no accountant: failures beyond the share of delta that was set aside for them"
 
@@ -138,7 +136,7 @@ class Standing(NamedTuple):
             return cost_of(self.only or NOTHING, delta)
         if self.first is None:
             return Cost(float(self.pure), delta, _PURE)
-        if not self.covered or self.failure > self.share * (1 + _ROUNDING):
+        if not self.covered or not within(self.failure, self.share):
             return Cost(math.inf, delta, _UNCOVERED)
         found = cost_of(self.frame(), delta)
         if not self.pure:
@@ -161,8 +159,15 @@ class Standing(NamedTuple):
             return NOTHING
         return self.frame()._replace(failure=self.first.failure + self.share)
 
+    @property
+    def failure_left(self) -> Fraction:
+        """How much failure probability the next booking may have."""
+        if self.first is None:
+            return Fraction(self.budget.delta)
+        return max(Fraction(0), self.share - self.failure)
+
     def _charged(self, booked: list[Event]) -> "Standing":
-        left = max(Fraction(0), self.share - self.failure)
+        left = self.failure_left
         most = left * _PART if left > self.share * _LEAST else Fraction(0)
         found = charge(booked, most, neighboring=self.budget.neighboring)
         if found.precision is None:

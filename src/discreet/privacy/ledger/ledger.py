@@ -267,7 +267,7 @@ class Ledger:
         self._check_open()
         for _, purpose in (*parts, *then):
             check_purpose(purpose)
-        # what its caller holds can be changed, and what a file cannot hold is refused
+        # what its caller holds can be changed; what a file cannot hold, such as a float of one's own kind, is refused
         parts = [(events.from_json(events.to_json(event)), purpose) for event, purpose in parts]
         reservations = [
             Reservation(*part, self.privacy_unit, self.neighboring, rehearsed=self._rehearses)
@@ -333,6 +333,12 @@ class Ledger:
     def delta(self) -> float:
         """The budget's delta."""
         return self._budget.delta
+
+    @property
+    def failure_left(self) -> float:
+        """How much failure probability one more booking may have (a choice of words does); delta before the first."""
+        self._refresh()
+        return float(min(standing.failure_left for standing in self._storage.standings().distinct()))
 
     @property
     def identity(self) -> str:

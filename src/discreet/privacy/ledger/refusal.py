@@ -1,6 +1,6 @@
 """What is said when a booking does not fit: what it would come to, and what would fit instead.
 
-The advice is of the event's own kind, and was tried: what it says can be reserved.
+The advice was tried: what it says can be reserved.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from discreet.errors import DiscreetError, Part, Proposal
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.curves import pure_epsilon, sort_events
+from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.events import Event
 from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger.filter import Standing
@@ -32,31 +32,28 @@ def refusal(
 
     ``total``: what all costs with it; ``left``: what is left for one Gaussian release.
     """
-    epsilon, delta = standing.budget.epsilon, standing.budget.delta
+    budget, count, left = standing.budget, standing.n_bookings + 1, _down(left)
     said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in parts)
-    count, left = standing.n_bookings + 1, _down(left)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
     comes_to = f"epsilon = {total.epsilon:.6g} ({total.accountant})"
-    booked = [event for event, _ in parts]
-    failures = [part for event in booked for part in events.failures_of(event)]
-    lacks_delta = bool(failures) and not _fits(standing, failures)
+    failure = sort_events(event for event, _ in parts).failure
+    lacks_delta = failure > standing.failure_left
     if lacks_delta:
         comes_to = "above any epsilon at this delta, because failures take more of it than there is"
     advice: list[Part] = ["Nothing is left: only a larger budget, which is a weaker promise, pays for more"]
     if left > 0:
-        advice = [f"What is left is epsilon = {left:.3g} at this delta for one Gaussian release; "]
+        advice = [f"What is left is epsilon = {left:.3g} at this delta for one Gaussian release"]
         if lacks_delta:
             advice.append(
-                f"its failure probability alone is more than is left of the ledger's delta, {delta:g}: lower its own "
-                "delta, book it before what is Gaussian, or make a ledger that sets more aside for failures"
+                f" that cannot fail, such as topics of a public list of words (`vocabulary=`): this may fail with "
+                f"probability {float(failure):.3g}, as choices of words do, and of the ledger's delta, "
+                f"{budget.delta:g}, {float(standing.failure_left):.3g} is left for failures"
             )
         elif at_epsilon is not None:
-            advice += _at_another_epsilon(standing, at_epsilon)
-        else:
-            advice.append(_with_more_noise(standing, booked))
+            advice += ["; ", *_at_another_epsilon(standing, at_epsilon)]
     return [
-        f"the budget of epsilon = {epsilon:g} at delta = {delta:g} does not cover {said}: with it, the total of "
-        f"{bookings} is {comes_to}. This was not booked. ",
+        f"the budget of epsilon = {budget.epsilon:g} at delta = {budget.delta:g} does not cover {said}: with it, the "
+        f"total of {bookings} is {comes_to}. This was not booked. ",
         *advice,
         ".",
     ]
@@ -65,38 +62,13 @@ def refusal(
 def _at_another_epsilon(standing: Standing, at_epsilon: EventsAt) -> list[Part]:
     def fits(epsilon: float) -> bool:
         booked = at_epsilon(epsilon)
-        return _fits(standing, list(booked) if isinstance(booked, Sequence) else [booked])
+        after = standing.after(list(booked) if isinstance(booked, Sequence) else [booked])
+        return within(after.cost().epsilon, standing.budget.epsilon)
 
     found = _largest(fits, standing.budget.epsilon)
-    return [_lower(found), *((" (", Proposal("epsilon", found), ")") if found else ())]
-
-
-def _with_more_noise(standing: Standing, booked: Sequence[Event]) -> str:
-    pure = _pure_epsilon_of(booked)
-    most = pure or 1.0
-    found = _largest(
-        lambda x: _fits(standing, [events.with_noise(event, most / x) for event in booked]), most
-    )
-    if pure or not found:
-        return _lower(found)
-    what = "it" if len(booked) == 1 else "all of them"
-    return f"give {what} at least {math.ceil(1000 / found) / 1000:.7g} times as much noise"
-
-
-def _fits(standing: Standing, booked: Sequence[Event]) -> bool:
-    return within(standing.after(booked).cost().epsilon, standing.budget.epsilon)
-
-
-def _lower(epsilon: float) -> str:
-    return f"lower its epsilon to at most {epsilon:.3g}" if epsilon > 0 else "nothing more can be released"
-
-
-def _pure_epsilon_of(booked: Sequence[Event]) -> float | None:
-    """Return the pure loss of one of the equal releases that one event is made of, failures aside; else None."""
-    totals = sort_events(booked)
-    if len(booked) > 1 or totals.all_precision or len(totals.pure) != 1:
-        return None
-    return pure_epsilon(totals.pure[0][0])
+    if not found:
+        return ["no smaller epsilon fits"]
+    return [f"lower its epsilon to at most {found:.3g} (", Proposal("epsilon", found), ")"]
 
 
 def _largest(fits: Callable[[float], bool], high: float) -> float:
