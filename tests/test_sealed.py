@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from tests.prevalence.test_kept import brought_topics, crossed_shares, kept_fit
 
 from discreet import Ledger
 from discreet._base.sealed import Seal
-from discreet.errors import PrivacyError
+from discreet.errors import PrivacyError, ReleaseError
 from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream, events
 
@@ -32,7 +33,24 @@ def ledger(folder):
     return path, lambda: Ledger.open(path).to_json(), PrivacyError
 
 
-KINDS = {"memory": memory, "ledger": ledger}
+def released(made):
+    """Return how a release of numbers is kept."""
+
+    def kept(folder):
+        path = folder / "numbers.json"
+        made().save(path)
+        return path, lambda: type(made()).load(path), ReleaseError
+
+    return kept
+
+
+KINDS = {
+    "memory": memory,
+    "ledger": ledger,
+    "shares": released(crossed_shares),
+    "brought topics": released(brought_topics),
+    "fit": released(kept_fit),
+}
 #: Of the others some are flipped, of these all.
 WHOLE = {"memory"}
 
@@ -113,7 +131,7 @@ def test_all_else_is_refused_with_a_cure(text, told):
 
 def test_what_the_reader_does_not_find_is_no_such_file():
     with (
-        pytest.raises(PrivacyError, match="holds no numbers of a test, but something else; ask"),
+        pytest.raises(PrivacyError, match="holds numbers of a test of another form; ask"),
         SEAL.reading(WRITTEN.encode(), "x.json") as content,
     ):
         content["b"]

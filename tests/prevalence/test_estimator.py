@@ -1,8 +1,8 @@
 """TopicPrevalence: the sums, their sensitivity, the groups, the file, and what is refused."""
 
 import datetime
-import json
 import math
+import shutil
 from functools import cache
 
 import numpy as np
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import prevalence as naive
+from tests.reseal import reseal
 
 from discreet import Corpus, Ledger, PrivateLDA, TopicPrevalence
 from discreet.central.prevalence.groups import cross_names, periods
@@ -310,7 +311,6 @@ def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, 
     assert found.reproducible  # the topics came from a seed, so these shares may not leave either
     with pytest.raises(ReleaseError, match="exists already"):
         made.save(tmp_path / "wards.json")
-    values = json.loads((tmp_path / "wards.json").read_text())
     for name, value in [
         ("noise", -1.0),
         ("guarantee", "epsilon = 0"),
@@ -319,10 +319,10 @@ def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, 
         ("topic_totals", [["a"] * 3] * 3),
         ("schema", "discreet.prevalence/9"),
         ("ledger", {}),
-        ("reproducible", "no"),
         ("count_weight", None),
     ]:
-        (tmp_path / "changed.json").write_text(json.dumps({**values, name: value}))
+        shutil.copy(tmp_path / "wards.json", tmp_path / "changed.json")
+        reseal(tmp_path / "changed.json", made.SEAL, **{name: value})
         with pytest.raises(ReleaseError):
             PrevalenceRelease.load(tmp_path / "changed.json")
     for raw in (b"", b"[]", b"{", b"\xff", b"[" * 100_000):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from tests.reseal import reseal
 
 from discreet import Corpus, Ledger, PrivateFit, PrivateLDA
 from discreet.central.private_fit import gains, halves
@@ -206,9 +207,9 @@ def test_a_file_cannot_decide_how_long_its_ledger_takes_to_price(tmp_path):
     entries.append({"purpose": "x", "booking": 200, "event": events.to_json(events.pure(1.0))})
     del values["ledger"]["checksum"]
     values["ledger"]["checksum"] = ledger_file._checksum(values["ledger"])
-    (tmp_path / "slow.json").write_text(json.dumps(values))
+    reseal(tmp_path / "fit.json", FitRelease.SEAL, ledger=values["ledger"])
     with pytest.raises(ReleaseError, match="2,000 steps to price"):
-        FitRelease.load(tmp_path / "slow.json")
+        FitRelease.load(tmp_path / "fit.json")
 
 
 def test_a_sentence_about_a_seeded_fit_says_so():

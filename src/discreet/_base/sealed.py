@@ -77,16 +77,20 @@ class Seal(NamedTuple):
 
     @contextmanager
     def reading(self, raw: bytes, where: object) -> Generator[dict[str, Any]]:
-        """Yield the values in a file; ``error`` also where they are not of the form that the reader expects."""
+        """Yield the values in a file; ``error`` also for what the reader refuses of them, or does not find."""
         try:
             if len(raw) > self.largest:
                 raise ValueError("more bytes than such a file has")
-            yield self.opened(read_json(raw), where)
-        except DiscreetError:
-            raise
-        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as fault:
-            told = fault if type(fault) is ValueError else "something else"
-            raise self.error(f"{where} holds no {self.thing}, but {told}; {self.cure}.") from None
+            value = read_json(raw)
+        except ValueError as fault:
+            raise self.error(f"{where} holds no {self.thing}, but {fault}; {self.cure}.") from None
+        content = self.opened(value, where)
+        try:
+            yield content
+        except DiscreetError as fault:
+            raise self.error(f"{where} cannot be trusted: {str(fault)[:200]}") from None
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+            raise self.error(f"{where} holds {self.thing} of another form; {self.cure}.") from None
 
     def read(self, path: str | os.PathLike[str]) -> bytes:
         """Return the bytes of a file, one more than there may be at most; ``error`` where it cannot be read."""

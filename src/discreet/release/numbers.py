@@ -1,8 +1,8 @@
 r"""What all releases share: public settings, and the promise of the ledger on which their cost was booked.
 
-Releases of a few numbers are kept as one JSON file: sorted, and written whole or not at all. Whatever is read is taken
-as hostile: bounded in size, built field by field, and refused where it would not be written the same again.
-The guarantee is computed from the ledger, never taken from the file.
+Releases of a few numbers are kept as one JSON file: sealed (:mod:`discreet._base.sealed`), and written whole or not at
+all. Whatever is read is taken as hostile: bounded in size, and checked as what a program gives. The guarantee is
+computed from the ledger, and stands in no file.
 
 The fit release: how well released topics describe private documents, as one noisy number
 =========================================================================================
@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtri
 
-from discreet._base.files import read_json, write_whole
+from discreet._base.files import write_whole
 from discreet._base.lazy import later
+from discreet._base.sealed import Seal
 from discreet._base.validate import Rule, is_number, is_whole, kind_of, number, shown
 from discreet._version import __version__
 from discreet.errors import DiscreetError, ParameterError, PrivacyError, Proposal, ReleaseError
@@ -271,11 +272,8 @@ class NumbersRelease(Promised, ABC):
     Each kind has ``count_weight`` and ``n_units``: it releases a noisy number of its units, by which delta is judged.
     """
 
-    SCHEMA: ClassVar[str]
-    #: Fields that older files lack; one that is empty is not written.
-    LATER: ClassVar[frozenset[str]] = frozenset()
-    #: What messages call it.
-    _THING: ClassVar[str]
+    #: Of its files, and what messages call it.
+    SEAL: ClassVar[Seal]
     #: What begins the purpose of its booking.
     PURPOSE: ClassVar[str]
     _NUMBERS: ClassVar[Mapping[str, Rule]] = {"noise": _NOISE, "count_weight": COUNT_WEIGHT}
@@ -318,7 +316,7 @@ class NumbersRelease(Promised, ABC):
         booked = [self._size * getattr(event, "noise_multiplier", 0.0) for event in leaves]
         if not any(np.isclose(self.noise, noise, rtol=1e-9, atol=0.0) for noise in booked):
             raise ReleaseError(
-                f"{self._THING} tell of noise of {self.noise:.6g}, which was not booked with a count_weight of "
+                f"the {self.SEAL.thing} tell of noise of {self.noise:.6g}, which was not booked with a count_weight of "
                 f"{self.count_weight:g}."
             )
 
@@ -327,64 +325,28 @@ class NumbersRelease(Promised, ABC):
         path = Path(path)
         if path.exists():
             raise ReleaseError(f"{path} exists already; name another file.")
-        write_whole(encoded(self), path, self._THING)
+        write_whole(encoded(self), path, f"the {self.SEAL.thing}")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a release; ``ReleaseError`` for anything that is not exactly one."""
-        try:
-            with Path(path).open("rb") as opened:
-                raw = opened.read(_LARGEST + 1)
-        except OSError as error:
-            raise ReleaseError(f"{path} cannot be read: {error.strerror or error}.") from None
-        if len(raw) > _LARGEST:
-            raise ReleaseError(f"{path} is larger than such a release can be.")
-        try:
-            values = read_json(raw)
-        except ValueError as error:
-            raise ReleaseError(f"{path} holds {error}, and no release.") from None
-        names = {field.name for field in fields(cls)}
-        names -= cls.LATER.difference(values if isinstance(values, dict) else ())
-        fits = isinstance(values, dict) and set(values) == names | {"schema", "guarantee"}
-        if not fits or values["schema"] != cls.SCHEMA:
-            raise ReleaseError(f"{path} holds no release that this version reads ({cls.SCHEMA}).")
-        try:
+        with cls.SEAL.reading(cls.SEAL.read(path), path) as values:
             ledger = Ledger.from_json(values["ledger"])
             check_ledger(ledger)
-            given = {name: number_in(values[name]) for name in names}
-            settings = settings_in(values["configuration"])
-            given |= {"configuration": settings, "reproducible": values["reproducible"] is True}
-            release = cls(**given | {"ledger": ledger})
+            given = {name: number_in(value) for name, value in values.items()}
+            release = cls(**given | {"ledger": ledger, "configuration": settings_in(values["configuration"])})
             release.check_booked()
-            same = json.dumps(_content(release), sort_keys=True) == json.dumps(values, sort_keys=True)
-        except (DiscreetError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
-            told = str(error)[:200] if isinstance(error, DiscreetError) else type(error).__name__
-            raise ReleaseError(f"{path} cannot be trusted: {told}") from None
-        if not same:
-            raise ReleaseError(f"{path} does not match its own content: it was changed or is damaged.")
         return release
 
     def _repr_html_(self) -> str:
         return _numbers_html(self)
 
 
-_LARGEST = 64 * 2**20
-
-
-def _content(release: NumbersRelease) -> dict[str, Any]:
-    """Return everything in a release as values that JSON can hold."""
-    values = {name: _out(value) for name, value in release._held().items()}  # pyright: ignore[reportPrivateUsage]
-    values = {name: value for name, value in values.items() if value or name not in release.LATER}
-    return {"schema": release.SCHEMA, "guarantee": release.guarantee, **values}
-
-
 def encoded(release: NumbersRelease) -> bytes:
     """Return what stands in the file of a release; ``ReleaseError`` where that could not be read again."""
     release.check_booked()
-    raw = (json.dumps(_content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
-    if len(raw) > _LARGEST:
-        raise ReleaseError(f"the file would be larger than {_LARGEST >> 20} MiB; take fewer groups.")
-    return raw
+    values = {name: _out(value) for name, value in release._held().items()}  # pyright: ignore[reportPrivateUsage]
+    return release.SEAL.to_bytes(values)
 
 
 def _out(value: Any) -> Any:
@@ -463,8 +425,7 @@ class FitRelease(NumbersRelease):
     configuration: Mapping[str, Any] = field(default_factory=dict)
     reproducible: bool = False
 
-    SCHEMA: ClassVar[str] = "discreet.fit/2"
-    _THING: ClassVar[str] = "the numbers of a fit"
+    SEAL: ClassVar[Seal] = Seal("discreet.fit/3", "numbers of a fit", ReleaseError)
     PURPOSE: ClassVar[str] = "how well topics fit"
     _NUMBERS: ClassVar[Mapping[str, Rule]] = {
         **NumbersRelease._NUMBERS,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet._base.display import frame
 from discreet._base.files import write_whole
 from discreet._base.lazy import later
+from discreet._base.sealed import Seal
 from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -116,9 +117,7 @@ class PrevalenceRelease(NumbersRelease):
     reproducible: bool = False
     topic_words: tuple[tuple[str, ...], ...] = ()
 
-    SCHEMA: ClassVar[str] = "discreet.prevalence/1"
-    LATER: ClassVar[frozenset[str]] = frozenset({"topic_words"})
-    _THING: ClassVar[str] = "the shares"
+    SEAL: ClassVar[Seal] = Seal("discreet.prevalence/2", "shares", ReleaseError)
     PURPOSE: ClassVar[str] = "shares of topics in groups"
 
     def __post_init__(self) -> None:
