@@ -512,3 +512,17 @@ def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, ca
         in said
     )
     assert ("fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)
+
+
+def test_a_budget_pays_for_a_second_release(ward_notes, tmp_path, capsys):
+    ledger = ["--ledger", str(tmp_path / "budget.json")]
+    line = [*command(ward_notes), "--epsilon", "1", *ledger]
+    assert run([*line, "--budget", "2", "--out", str(tmp_path / "all.json")]) == 0
+    wards = ["--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    assert run([*line, *wards, "--out", str(tmp_path / "wards.json")]) == 0
+    assert Ledger.open(tmp_path / "budget.json", 2.0).spent().epsilon > 1.0
+    capsys.readouterr()
+    assert run([*line, "--budget", "3", "--out", str(tmp_path / "more.json")]) == 2
+    assert "was made with 2; leave --budget out" in capsys.readouterr().err
+    assert run([*line[:-2], "--budget", "2", "--out", str(tmp_path / "more.json")]) == 2
+    assert "name the file that keeps it: --ledger" in capsys.readouterr().err

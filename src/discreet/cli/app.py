@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 
 from discreet._version import __version__
 from discreet.cli.files import after_interruption, close_ledgers, written_elsewhere
-from discreet.cli.options import READ, declared
+from discreet.cli.options import OPTIONS, READ, declared
 from discreet.errors import (
     CorpusWarning,
     DiscreetError,
@@ -32,19 +32,7 @@ from discreet.errors import (
 _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
 
-#: What parameters of the library are called on the command line, where that is not ``--name``, or ``--topics`` for
-#: ``n_topics``.
-_OPTIONS = {
-    "end": "--to",
-    "freq": "--every",
-    "group_selection": "--private-groups",
-    "persons": "--person",
-    "privacy_unit": "--unit",
-    "random_state": "--seed",
-    "start": "--from",
-    "words_are_public": "--vocabulary-is-public",
-}
-#: The same in single commands.
+#: What parameters of the library are called in single commands, other than in all (``OPTIONS``).
 _OPTIONS_OF = {
     "answer": {"label": "--name"},
     "convert": {"format": "--from or --to"},
@@ -200,7 +188,7 @@ def _run(arguments: list[str]) -> int:
 
 def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
     """Return what a command calls the parameters of the library."""
-    options = _OPTIONS | _OPTIONS_OF.get(command, {})
+    options = OPTIONS | _OPTIONS_OF.get(command, {})
     commands = typer.main.get_command(_application(command)) if command in _COMMANDS else None
     own = getattr(commands, "commands", {}).get(command)
     named = {name for each in getattr(own, "params", ()) for name in each.opts}

@@ -11,7 +11,8 @@ import discreet
 from discreet._base.files import write_whole
 from discreet.cli.options import called, check_output_file, refuse_given
 from discreet.corpus.formats.table import FORMATS
-from discreet.errors import PrivacyError, ReleaseError
+from discreet.errors import ParameterError, PrivacyError, ReleaseError
+from discreet.privacy.units import check_epsilon
 
 if TYPE_CHECKING:
     from discreet.corpus import ShardedCorpus
@@ -92,13 +93,34 @@ UNREMEMBERED = (
 )
 
 
+def check_budget(budget: float | None, ledger: Path | None) -> None:
+    """Refuse a budget that is none, or that no ledger would keep."""
+    if budget is None:
+        return
+    check_epsilon(budget, name="budget")
+    if ledger is None:
+        raise ParameterError(
+            f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+        )
+
+
 def open_ledger(
-    path: Path, epsilon: float, delta: float, unit: str, unit_name: str | None = None
+    path: Path,
+    epsilon: float,
+    delta: float,
+    unit: str,
+    unit_name: str | None = None,
+    *,
+    budget: float | None = None,
 ) -> "discreet.Ledger":
     """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
-    new = not path.exists()
-    ledger = discreet.Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+    new, total = not path.exists(), epsilon if budget is None else budget
+    ledger = discreet.Ledger.open(path, total, delta, privacy_unit=unit, unit_name=unit_name)
     _OPENED.append((ledger, None if new else ledger.spent().epsilon))
+    if budget is not None and ledger.epsilon != budget:
+        raise ParameterError(
+            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
+        )
     return ledger
 
 
@@ -160,9 +182,9 @@ def after_interruption() -> str:
     return f"interrupted: no result was written. {booked} {on}"
 
 
-def check_release_file(path: Path, *, option: str = "--out") -> None:
+def check_release_file(path: Path, ledger: Path | None = None, *, option: str = "--out") -> None:
     """Refuse a file that a release cannot be written to, or its card beside it."""
-    check_output_file(path, (".json",), option=option)
+    check_output_file(path, (".json",), option=option, apart={"--ledger": ledger})
     check_output_file(path.with_suffix(".md"), option=f"the card of {option},")
 
 

@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
@@ -57,6 +58,18 @@ def all_but(*left_out: str) -> tuple[str, ...]:
 #: Values that are text whatever they look like.
 _TEXTS = {*_DETAILS, *READ[:4], "folder", "token_pattern", "stop_words", "languages"}
 
+#: What parameters of the library are called on the command line, where that is not ``--name``, or ``--topics`` for
+#: ``n_topics``.
+OPTIONS = {
+    "end": "--to",
+    "freq": "--every",
+    "group_selection": "--private-groups",
+    "persons": "--person",
+    "privacy_unit": "--unit",
+    "random_state": "--seed",
+    "start": "--from",
+    "words_are_public": "--vocabulary-is-public",
+}
 #: What options are that several commands take.
 SHARED = f"""
 MODEL: Folder of a saved release.
@@ -76,6 +89,7 @@ CORPUS: File or folder that holds the documents; - for standard input.
 --epsilon: Total privacy loss: smaller is more private. Positive.
 --delta: What is allowed beyond exp(epsilon); well below 1 / number of units.
 --topics: Number of topics.
+--budget: Epsilon of a new --ledger, for several runs; by default this run's.
 --unit-name: With --person: what one of them is called in ledger, card and report, such as patient. Public.
 --groups: The public list of groups, one per line.
 --every: decade, year, quarter, month, week or day: groups are periods.
@@ -85,7 +99,7 @@ CORPUS: File or folder that holds the documents; - for standard input.
 --set NAME=VALUE: Any other parameter, by its name in Python; repeat it for others.
 --seed: Make the run reproducible. The result is then labelled: not for release.
 --about NAME=VALUE: What card and report say: {", ".join(_DETAILS)}; repeat it for others.
---out: New folder for the release.
+--out: New or empty folder for the release.
 --report: Also write the HTML report here.
 --json: Print JSON instead of a table.
 --quiet -q: Show nothing but errors and what weakens a promise or wastes a budget: no progress, results or forecasts.
@@ -194,8 +208,10 @@ def _as_option(
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
 
 
-def check_output_folder(folder: Path) -> None:
-    """Refuse a folder that holds something, before any work is done or budget spent."""
+def check_output_folder(folder: Path, ledger: Path | None = None) -> None:
+    """Refuse a folder that holds something, or would hold the ledger, before any work is done or budget spent."""
+    if ledger is not None and folder.resolve() in (ledger.resolve(), *ledger.resolve().parents):
+        raise ReleaseError(f"--ledger {ledger} is in the new folder of --out; name another place for it.")
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
     if not folder.absolute().parent.is_dir():
@@ -250,13 +266,23 @@ def named_values(given: Sequence[str] | None, names: Sequence[str], option: str)
         written, equals, value = one.partition("=")
         name = written.strip().replace("-", "_")
         if not equals or name not in names:
+            wrong = f"{written[:40]!r} is none of them.{_instead(name, names)}"
             raise ParameterError(
                 f"{option} takes NAME=VALUE, with one of the names {', '.join(names)}; but "
-                + (f"{written[:40]!r} is none of them." if equals else "there is no = in it.")
+                + (wrong if equals else "there is no = in it.")
             )
         several = [*values[name], value] if name == "stop_words" and name in values else [value]
         values[name] = several if name == "stop_words" else value if name in _TEXTS else _literal(value)
     return values
+
+
+def _instead(name: str, names: Sequence[str]) -> str:
+    """Return what may have been meant: an option of its own, or the name that is nearest."""
+    own = OPTIONS.get(name, f"--{name.removeprefix('n_').replace('_', '-')}")
+    if _parameter(own) in _said(SHARED):
+        return f" Use the option {own}."
+    near = get_close_matches(name, names, 1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def refuse_given(given: Mapping[str, Any], why: str) -> None:
@@ -289,10 +315,24 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def with_details(release: Written, about: Sequence[str] | None, date: str | None = None) -> Written:
-    """Return the release with the details that were given."""
-    given = named_values(about, _DETAILS, "--about") | ({} if date is None else {"date": date})
-    return release.with_details(**given) if given else release
+@dataclass(frozen=True)
+class About(Group):
+    """What card and report say; examined when the command begins, as what follows may cost a budget."""
+
+    about: list[str] | None = None
+    #: What was said by name.
+    details: dict[str, str] = field(default_factory=dict[str, str], init=False)
+
+    def __post_init__(self) -> None:
+        from discreet.release.details import checked_text
+
+        for name, text in named_values(self.about, _DETAILS, "--about").items():
+            self.details[name] = checked_text(f"--about {name}=", text)
+
+    def with_details(self, release: Written, date: str | None = None) -> Written:
+        """Return the release with the details that were given."""
+        given = self.details | ({} if date is None else {"date": date})
+        return release.with_details(**given) if given else release
 
 
 # How texts are read

@@ -26,6 +26,8 @@ class InGroups(Group):
 
     def fields_of(self, by: str) -> tuple[str, ...]:
         """Return the fields that ``--by`` names: one, or for a cross table those of the group and of the date."""
+        if not by.strip():
+            raise ParameterError("--by must be the name of a field, but is empty.")
         if self.groups is None or self.every is None:
             return (by,)
         fields = tuple(field.strip() for field in by.split(","))

@@ -37,7 +37,7 @@ def choose_topics(
     With --epsilon, all numbers are trained privately, the best is chosen privately, and its topics are written.
 
     --topics: Numbers of topics to try, separated by commas.
-    --out: With --epsilon: new folder for the release.
+    --out: With --epsilon: new or empty folder for the release.
     --vocabulary: Words to count, or the word of each column, one per line.
     --epsilon: Choose privately: the total cost of trying all numbers. Needs --out.
     --delta: With --epsilon: delta, by default 1e-6.
@@ -70,7 +70,7 @@ def choose_topics(
             "--epsilon pays for topics that are trained here: name a new folder for them, --out."
         )
     if out is not None:
-        check_output_folder(out)
+        check_output_folder(out, ledger)
     if private and known in TEXT_FORMATS and not (vocabulary_is_public and vocabulary is not None):
         raise PrivacyError(_NEEDS_WORDS)
     with progress(quiet=quiet) as callback:

@@ -73,7 +73,7 @@ def evaluate(
         noisy = {"--ledger": ledger, "--out": out, "--person": person}
         refuse_given(noisy, "for figures with noise; say --epsilon, too.")
     if out is not None:
-        check_release_file(out)
+        check_release_file(out, ledger)
     if reference is not None and not reference_is_public:
         raise PrivacyError(
             f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "

@@ -11,6 +11,7 @@ import discreet
 from discreet.cli import files
 from discreet.cli.options import (
     PRIVATE,
+    About,
     Count,
     Table,
     check_output_file,
@@ -18,7 +19,6 @@ from discreet.cli.options import (
     named_values,
     options_of,
     today,
-    with_details,
 )
 from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
@@ -53,13 +53,12 @@ def _fit(
     unit_name: str | None = None,
     set_: list[str] | None = None,
     seed: int | None = None,
-    about: list[str] | None = None,
+    details: About,
     yes: bool = False,
 ) -> None:
     """Fit, or only say what would come of it.
 
     --ledger: File that keeps the budget over several runs; made with this budget if absent.
-    --budget: Epsilon of a new --ledger, for several runs; by default this run's.
     --yes -y: Do not ask on a terminal before it spends.
 
     [The file and its words] --sheet --skip-empty --read --vocabulary --vocabulary-is-public --stop-words --word-vectors
@@ -88,9 +87,10 @@ def _fit(
         how.given["stop_words"] = stop_words
     say = console(quiet=quiet)
     if not checks:
-        check_output_folder(out)
+        check_output_folder(out, ledger)
     if report is not None:
-        check_output_file(report, option="--report")
+        check_output_file(report, option="--report", apart={"--ledger": ledger})
+    files.check_budget(budget, ledger)
     others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
@@ -138,17 +138,9 @@ def _fit(
     if cut is not None and cut.stop_word_lists:
         usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.")
-    if ledger is None and budget is not None:
-        raise ParameterError(
-            f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
-        )
-    book, total = None, epsilon if budget is None else budget
+    book = None
     if ledger is not None:
-        book = files.open_ledger(ledger, total, delta, given["privacy_unit"], unit_name)
-    if book is not None and budget is not None and book.epsilon != budget:
-        raise ParameterError(
-            f"--budget is {budget:g}, but the ledger {ledger} was made with {book.epsilon:g}; leave --budget out."
-        )
+        book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     asks = not checks and asks_before(yes, quiet)
     if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
@@ -176,7 +168,7 @@ def _fit(
         )
     _say_what_came(release, say, chosen=not documents.word_origin.is_public)
     # A seeded run gives the same bytes on any day.
-    hand_over(with_details(release, about, today() if seed is None else None), out, report, say)
+    hand_over(details.with_details(release, today() if seed is None else None), out, report, say)
 
 
 @options_of(_fit)

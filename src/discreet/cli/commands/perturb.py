@@ -80,7 +80,6 @@ def perturb(
     apart = {"--memory": memory, "DOCUMENTS": documents, "--vocabulary": vocabulary}
     check_output_file(out, apart=apart)
     known = load_vocabulary(vocabulary)
-    corpus, names, cut = read_documents(documents, known, name, how)
     channel = make_channel(epsilon, per, words, len(known))
     promise = channel.guarantees(len(known))
     if name is not None and memory is None:
@@ -88,6 +87,7 @@ def perturb(
     if budget is not None and memory is None:
         raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
     memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
+    corpus, names, cut = read_documents(documents, known, name, how)
     if memory is not None and len(names) > 1 and None in names:
         raise ParameterError(
             f"--memory and {len(names)} documents need --name: without names, documents with the same words "

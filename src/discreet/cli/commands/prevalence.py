@@ -6,7 +6,7 @@ from typing import Any
 
 import discreet
 from discreet.cli import files
-from discreet.cli.options import PRIVATE, OfRelease, named_values, today, with_details
+from discreet.cli.options import PRIVATE, About, OfRelease, check_output_file, named_values, today
 from discreet.cli.shares import (
     InGroups,
     check_field,
@@ -36,10 +36,11 @@ def prevalence(
     unit_name: str | None = None,
     how: OfRelease,
     ledger: Path | None = None,
+    budget: float | None = None,
     report: Path | None = None,
     table: Path | None = None,
     set_: list[str] | None = None,
-    about: list[str] | None = None,
+    details: About,
     seed: int | None = None,
     yes: bool = False,
     quiet: bool = False,
@@ -64,7 +65,13 @@ def prevalence(
     from discreet.release.private_estimator import ledger_of_choices
     from discreet.report.wording import many
 
-    files.check_release_file(out)
+    written_to = {"--ledger": ledger, "--out": out, "its card": out.with_suffix(".md"), "--report": report}
+    files.check_release_file(out, ledger)
+    if report is not None:
+        check_output_file(report, option="--report", apart=written_to | {"--report": None})
+    if table is not None:
+        check_output_file(table, option="--table", apart=written_to)
+    files.check_budget(budget, ledger)
     others = named_values(set_, _OTHERS, "--set")
     known = how.format_of(corpus)
     fields = ("",) if by is None else where.fields_of(by)
@@ -79,7 +86,9 @@ def prevalence(
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
     called = unit_name or files.name_of_unit(unit, release)
-    book = None if ledger is None else files.open_ledger(ledger, epsilon, delta, unit, called)
+    book = None
+    if ledger is not None:
+        book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
     shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
     say = console(quiet=quiet)
@@ -122,7 +131,7 @@ def prevalence(
             ask_to_spend(epsilon, book, say)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
-    made = with_details(shares.release_, about, today() if seed is None else None)
+    made = details.with_details(shares.release_, today() if seed is None else None)
     written = files.save_with_card(made, out)
     if report is not None:
         made.to_html(report)

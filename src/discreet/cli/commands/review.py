@@ -10,7 +10,7 @@ import typer
 import discreet
 from discreet._base.files import list_lines, read_list, write_whole
 from discreet.cli.files import check_release_file, save_with_card
-from discreet.cli.options import check_output_file, check_output_folder, today, with_details
+from discreet.cli.options import About, check_output_file, check_output_folder, today
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _PAGE = 25
 
 def review(
     model: Path,
+    *,
     out: Path | None = None,
     edits: Path | None = None,
     drop: list[str] | None = None,
@@ -30,7 +31,7 @@ def review(
     names: Path | None = None,
     by: str | None = None,
     note: str | None = None,
-    about: list[str] | None = None,
+    details: About,
     shares: Path | None = None,
     shares_out: Path | None = None,
     json_: bool = False,
@@ -41,7 +42,7 @@ def review(
     Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy. On a
     terminal it asks; a script says who decided, and what: --by, and --drop or --edits.
 
-    --out: New folder for the reviewed release.
+    --out: New or empty folder for the reviewed release.
     --edits: File of edits, one per line; --write-edits makes one.
     --drop: Remove this word. Repeat for others.
     --write-edits: Write the words by suspicion to this file, as edits to choose from.
@@ -109,7 +110,7 @@ def review(
     reviewed = editing.apply(release, edited)
     assert by is not None  # asked for, or refused above
     reviewed = reviewed.with_review(by, on=None if release.reproducible else today(), note=note)
-    reviewed = with_details(reviewed, about)
+    reviewed = details.with_details(reviewed)
     if of_groups is not None:  # before anything is written: what cannot be done is refused whole
         of_groups = editing.reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
