@@ -127,7 +127,7 @@ def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
     with pytest.raises(CorpusError, match=r"give encoding=, for example \"cp1252\", as Windows and Excel"):
         fit_topics(path, text="note", person="who", epsilon=1.0)
     frame = pd.DataFrame({"text": ["one two", None], "who": ["a", "b"]})
-    with pytest.raises(CorpusError, match=r"skip_empty=True leaves out documents without text\.$"):
+    with pytest.raises(CorpusError, match=r"skip_empty=True leaves out rows, 1 without text\.$"):
         fit_topics(frame, person="who", epsilon=1.0)
 
 
@@ -143,7 +143,9 @@ def test_rows_without_text_or_person_are_left_out_where_that_is_said(tmp_path):
     whole = fit_topics(frame[:60], **how)
     for source in (frame, tmp_path / "notes.csv"):
         ledger = Ledger(30.0, privacy_unit="person")
-        with pytest.raises(CorpusError, match="skip_empty=True leaves out rows without text or person"):
+        with pytest.raises(
+            CorpusError, match="skip_empty=True leaves out rows, 2 without text, 1 without a person"
+        ):
             fit_topics(source, ledger=ledger, **how)
         assert not ledger.entries
         made = fit_topics(source, skip_empty=True, **how)

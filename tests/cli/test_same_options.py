@@ -58,7 +58,7 @@ def test_read_leaves_out_documents_without_text(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     line = "read model a.jsonl --topic 1 --least-words 1"
     assert run(line.split()) == 2
-    assert "--skip-empty leaves out documents without text" in capsys.readouterr().err
+    assert "--skip-empty leaves out rows, " in capsys.readouterr().err
     assert run([*line.split(), "--read", "skip_empty=true"]) == 0
     told = capsys.readouterr().out
     assert "ward ward bed" in told

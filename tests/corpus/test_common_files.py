@@ -93,6 +93,38 @@ def test_two_delimiters_that_would_do_are_not_chosen_between(tmp_path):
     assert "no field for text='text'; its fields are 'a|b;text|a;c'." in refusal(tmp_path / "b.csv")
 
 
+def test_all_rows_without_text_or_person_are_counted(tmp_path):
+    """Whether they may be left out depends on how many they are, and "at least 100" did not tell."""
+    rows = "".join(f"{'' if row % 4 == 0 else MARK},{'' if row % 5 == 0 else row}\n" for row in range(1000))
+    (tmp_path / "a.csv").write_text(f"text,who\n{rows}")
+    said = refusal(tmp_path / "a.csv", person="who")
+    assert "a.csv: 450 problems: line 2: " in said
+    assert said.endswith(
+        "; and 445 more; skip_empty=True leaves out rows, 250 without text, 200 without a person."
+    )
+    corpus = read_corpus(tmp_path / "a.csv", person="who", skip_empty=True)
+    assert corpus.n_skipped == 400  # 50 have neither
+    (tmp_path / "a.csv").write_text(f"text,who\n{rows}" + f"{MARK}\n" * 1000)
+    assert "at least 451 problems" in refusal(tmp_path / "a.csv", person="who")
+
+
+def test_the_line_that_tells_excel_of_the_delimiter_is_taken_at_its_word(tmp_path):
+    for line in ("sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\n"):
+        (tmp_path / "a.csv").write_text(f"{line}text;a\n{MARK}, bed;1\n", encoding="utf-8", newline="")
+        assert read_corpus(tmp_path / "a.csv").n_documents == 1
+    (tmp_path / "a.csv").write_text(f"sep=,\ntext,a\n{MARK}, bed,1\n{MARK}\n")
+    said = refusal(tmp_path / "a.csv")
+    assert "line 3: 3 fields, the header has 2 (is a text with a delimiter in it not in quotes?)" in said
+    assert "line 4: 1 fields, the header has 2." in said
+
+
+def test_an_address_is_told_that_only_files_are_read():
+    assert "(an address, and only files are read: download it) does not exist" in refusal(
+        "https://a.example/x.csv"
+    )
+    assert "address" not in refusal("nowhere/x.csv")
+
+
 def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path, capsys):
     path = tmp_path / "a.csv"
     rows = f'"N\xba";"Mensaje"\n"1";"{MARK} ma\xf1ana"\n"2";""\n"";"{MARK}"\n;\n'
@@ -104,7 +136,7 @@ def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path
     found = refusal(path, encoding="cp1252")
     assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
     found = refusal(path, text="Mensaje", person="N\xba", encoding="cp1252")
-    assert "skip_empty=True leaves out rows without text or person." in found
+    assert "skip_empty=True leaves out rows, 2 without text, 2 without a person." in found
     corpus = read_corpus(path, text="Mensaje", person="N\xba", encoding="cp1252", skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
 

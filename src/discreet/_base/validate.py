@@ -183,6 +183,9 @@ def _plain(text: str) -> str:
     return text.replace("`", "\\x60")
 
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9]+:/")
+
+
 def path_shown(path: str | os.PathLike[str]) -> str:
     """Return a path that leads nowhere as an error may show it; what reads like a text is not shown.
 
@@ -192,7 +195,9 @@ def path_shown(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     one_line = len(name) <= _LONGEST_PATH and name.isprintable()
     if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or _is_in_a_folder(name)):
-        return _plain(name)
+        return _plain(name) + " (an address, and only files are read: download it)" * bool(
+            _ADDRESS.match(name)
+        )
     return f"what was given as a path (a text of {len(name)} characters)"
 
 

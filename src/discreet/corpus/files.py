@@ -90,6 +90,8 @@ class Problems:
     def __init__(self, name: str) -> None:
         self.name = name
         self.found: list[str] = []
+        #: How many there are; those beyond the first 100 are only counted.
+        self.count, self.given_up = 0, False
         #: Names of the fields that the file has, where it has some.
         self.fields: list[str] = []
         #: What the reader found by itself, for whoever holds the file.
@@ -97,20 +99,26 @@ class Problems:
         #: What helps, said at the end of the message.
         self.advice = ""
 
-    def add(self, where: str, what: str) -> None:
-        """Note one problem; gives up after 100, because then the file is not what it should be."""
-        self.found.append(f"{where}: {what}")
-        if len(self.found) >= _MOST_PROBLEMS:
+    def add(self, where: str, what: str, *, empty: bool = False) -> None:
+        """Note one problem; gives up after 100, because then the file is not what it should be.
+
+        ``empty``: nothing stands there. Of those it is worth knowing how many there are, so all are counted.
+        """
+        self.count += 1
+        if len(self.found) < _MOST_PROBLEMS:
+            self.found.append(f"{where}: {what}")
+        if self.count >= _MOST_PROBLEMS and not empty:
+            self.given_up = True
             self.check()
 
     def check(self) -> None:
         """Raise one ``CorpusError`` for all problems found, if any."""
         if not self.found:
             return
-        if len(self.found) == 1:
+        if self.count == 1:
             raise CorpusError(f"{self.name}, {self.found[0]}{self.advice}.")
-        count = "at least 100" if len(self.found) >= _MOST_PROBLEMS else str(len(self.found))
-        more = "" if len(self.found) <= _SHOWN else f"; and {len(self.found) - _SHOWN} more"
+        count = f"{'at least ' * self.given_up}{self.count:,}"
+        more = "" if self.count <= _SHOWN else f"; and {self.count - _SHOWN:,} more"
         said = f"{self.name}: {count} problems: {'; '.join(self.found[:_SHOWN])}"
         raise CorpusError(f"{said}{more}{self.advice}.")
 

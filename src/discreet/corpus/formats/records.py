@@ -31,12 +31,6 @@ _SPILL_EVERY = 1 << 21
 _LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
 _DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d.*)?")
-#: What leaves out what was found lacking: text, persons, or both.
-_LEFT_OUT = {
-    frozenset({"text"}): "; `skip_empty=True` leaves out documents without text",
-    frozenset({"person"}): "; name them, or `skip_empty=True` leaves out rows without a person",
-    frozenset({"text", "person"}): "; `skip_empty=True` leaves out rows without text or person",
-}
 
 
 class Record(NamedTuple):
@@ -112,7 +106,9 @@ def gather(
     persons, labels, rows = list[Any](), list[int | str](), array("q")
     number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
-    lacking = set[str]()
+    # Rows that `skip_empty` would leave out.
+    n_blank = n_nobody = 0
+    lacking = False
 
     def put_away(spill: Spill) -> None:
         # Labels become texts: nobody knows yet whether all are numbers.
@@ -125,18 +121,19 @@ def gather(
     for record in records:
         n_records += 1
         nobody = fields.person is not None and is_missing_person(record.person)
-        if reading.skip_empty and (nobody or _says_nothing(record.text)):
+        blank = _says_nothing(record.text)
+        if reading.skip_empty and (nobody or blank):
             n_skipped += 1
             continue
+        n_blank, n_nobody = n_blank + blank, n_nobody + nobody
         if reading.skip_empty:
             rows.append(n_records - 1)
         faults = [_count(record.text, counter, reading, only_check=bool(problems.found))]
-        if faults[0] is not None and _is_missing(record.text):
-            lacking.add("text")
+        lacks = faults[0] is not None and _is_missing(record.text)
         if fields.person is not None:
             person = person_key(record.person)
             if person is None:
-                lacking.add("person")
+                lacks |= nobody
                 why = why_nobody(record.person)
                 faults.append(f"field {fields.person!r} must name the person, found {why}")
             else:
@@ -157,9 +154,11 @@ def gather(
                 faults.append(
                     f"field {fields.label!r} must be text, a whole number or a date, or missing, found {kind}"
                 )
-        problems.advice = _LEFT_OUT.get(frozenset(lacking), "")
+        lacking |= lacks
+        if lacking:
+            problems.advice = _left_out(n_blank, n_nobody)
         for fault in filter(None, faults):
-            problems.add(place(record.where), fault)
+            problems.add(place(record.where), fault, empty=lacks)
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
         if spill is not None and counter.n_entries > _SPILL_EVERY and not problems.found:
@@ -195,6 +194,13 @@ def gather(
         notes=tuple(problems.notes),
         texts_digest=counter.texts_digest,
     )
+
+
+def _left_out(n_blank: int, n_nobody: int) -> str:
+    """Say how many rows would be left out."""
+    kinds = ((n_blank, "without text"), (n_nobody, "without a person"))
+    told = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+    return f"; `skip_empty=True` leaves out rows, {told}"
 
 
 def _count(document: Any, counter: TextCounter, reading: Reading, *, only_check: bool) -> str | None:

@@ -7,6 +7,7 @@ Files are read as streams and nothing is held of them but counts; of ``.json`` a
 import csv
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -33,6 +34,8 @@ from discreet.corpus.formats.records import (
 from discreet.corpus.formats.table import NOT_READ
 from discreet.errors import CorpusError, Proposal
 
+#: The first line in which Excel is told what stands between the columns.
+_OF_EXCEL = re.compile(r'"?sep=(.)"?\r?\n')
 #: What may stand between the columns of CSV, and what it is called.
 _BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 #: The module's limit of 131072 characters a field is global; it is only ever raised here.
@@ -112,6 +115,9 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
     problems, usual = Problems(os.fspath(path)), _separator(path, reading.delimiter)
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
         start, wanted = _lines_of_header(file), reading.fields.wanted
+        if (told := _OF_EXCEL.fullmatch(start[0])) is not None:
+            start = ["\n", *_lines_of_header(file)]  # lines are counted as they stand in the file
+            usual = usual if reading.delimiter else told[1]
         delimiter = _delimiter_of(start, wanted, usual)
         if delimiter != usual and reading.delimiter is not None:
             absent = [field for field in wanted if field not in _names_of(start, delimiter)]
@@ -207,7 +213,8 @@ def _csv_rows(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]
         if len(row) == length:
             yield line, row
         else:
-            problems.add(f"line {line}", f"{len(row)} fields, the header has {length}")
+            quotes = " (is a text with a delimiter in it not in quotes?)" if len(row) > length else ""
+            problems.add(f"line {line}", f"{len(row)} fields, the header has {length}{quotes}")
 
 
 # Lines
