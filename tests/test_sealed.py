@@ -8,8 +8,10 @@ from tests.prevalence.test_kept import brought_topics, crossed_shares, kept_fit
 
 from discreet import Ledger
 from discreet._base.sealed import Seal
-from discreet.errors import PrivacyError, ReleaseError
+from discreet.audit import AuditReport
+from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.local import BitChannel, ReportMemo
+from discreet.local.whole_document.course import Course
 from discreet.privacy import SecureStream, events
 
 WORDS = ["tea", "milk", "soup"]
@@ -29,7 +31,7 @@ def memory(folder):
 
 def ledger(folder):
     path = folder / "ledger.json"
-    Ledger.open(path, 1.0, 1e-6).reserve(events.laplace(0.1), "a test")
+    Ledger.open(path, 1.0, 1e-6).reserve(events.gaussian(9.0), "a test")
     return path, lambda: Ledger.open(path).to_json(), PrivacyError
 
 
@@ -44,7 +46,29 @@ def released(made):
     return kept
 
 
+def audited(folder):
+    rng, path = np.random.default_rng(0), folder / "audit.json"
+    made = AuditReport(rng.normal(size=(2, 9)), np.arange(18).reshape(2, 9) % 2 == 1, meta={"n_shadows": 2})
+    path.write_bytes(json.dumps(made.to_dict()).encode())
+    return path, lambda: AuditReport.from_json(path.read_bytes(), path).to_dict(), ParameterError
+
+
+def asked(folder):
+    np.savez(folder / "vectors.npz", words=np.array(WORDS), vectors=np.eye(3))
+    Course.begin(
+        folder / "course", WORDS, epsilon=8.0, word_vectors=folder / "vectors.npz", allow_unlearnable=True
+    )
+
+    def read():
+        found = Course(folder / "course")
+        return found._words, found.model.get_params()
+
+    return folder / "course" / "course.json", read, CorpusError
+
+
 KINDS = {
+    "course": asked,
+    "audit": audited,
     "memory": memory,
     "ledger": ledger,
     "shares": released(crossed_shares),
@@ -138,5 +162,5 @@ def test_what_the_reader_does_not_find_is_no_such_file():
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(PrivacyError, match="cannot be read: No such file"):
+    with pytest.raises(PrivacyError, match=r"cannot be read \(No such file or directory\); ask"):
         SEAL.read(tmp_path / "x.json")

@@ -8,6 +8,7 @@ import pytest
 from tests.naive import audit as naive
 
 from discreet.audit import AuditReport
+from discreet.audit.attack_report import _SEAL
 from discreet.errors import ParameterError
 
 
@@ -114,10 +115,12 @@ def test_json_and_table_and_exposed():
     best = np.where(report.members, report.scores, -np.inf).max(axis=0)
     assert best[exposed].tolist() == sorted(best, reverse=True)[:5]
     assert AuditReport([1.0, 2.0], np.array([True, False])).most_exposed().tolist() == [0]
-    with pytest.raises(ParameterError, match="format"):
+    with pytest.raises(ParameterError, match="make one by `discreet audit --json`"):
         AuditReport.from_json({})
-    with pytest.raises(ParameterError, match="cannot be read"):
-        AuditReport.from_json({**report.to_dict(), "scores": None})
+    values = _SEAL.opened(report.to_dict(), "x")
+    for name, value in (("scores", None), ("guesses", [-3]), ("coins", 1)):
+        with pytest.raises(ParameterError, match=name):
+            AuditReport.from_json(_SEAL.close({**values, name: value}))
     with pytest.raises(ValueError, match="read-only"):
         report.scores[0, 0] = 1.0
 

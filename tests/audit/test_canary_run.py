@@ -151,10 +151,6 @@ def test_json_has_the_figures(counts):
     assert values["found"]["exceeds_promise"] is False
     again = AuditReport.from_json(values)
     assert again.right_guesses() == report.right_guesses()
-    older = AuditReport.from_json({name: value for name, value in values.items() if name != "guesses"})
-    assert [number for _, number in older.right_guesses()] == [10, 30]
-    with pytest.raises(ParameterError, match=r"guesses\[0\]"):
-        AuditReport.from_json(values | {"guesses": [-3]})
 
 
 @pytest.mark.parametrize("wrong", [{"n_guesses": 0}, {"n_guesses": 41}, {"n_guesses": ()}])

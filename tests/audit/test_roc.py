@@ -126,4 +126,4 @@ def test_report_shows_the_audit_and_says_that_it_must_stay(tmp_path, capsys):
     assert (tmp_path / "plain.html").stat().st_mode & 0o777 == 0o644
     (tmp_path / "r.html").unlink()
     assert run([*command, str(tmp_path / "broken.json")]) == 2
-    assert "not an audit" in capsys.readouterr().err
+    assert "holds no audit" in capsys.readouterr().err

@@ -76,12 +76,15 @@ class Seal(NamedTuple):
         return raw
 
     @contextmanager
-    def reading(self, raw: bytes, where: object) -> Generator[dict[str, Any]]:
-        """Yield the values in a file; ``error`` also for what the reader refuses of them, or does not find."""
+    def reading(self, raw: Any, where: object) -> Generator[dict[str, Any]]:
+        """Yield what was sealed in a file's bytes, or in the values that they hold.
+
+        Raises ``error`` also for what the reader refuses of them, or does not find.
+        """
         try:
-            if len(raw) > self.largest:
+            if isinstance(raw, bytes) and len(raw) > self.largest:
                 raise ValueError("more bytes than such a file has")
-            value = read_json(raw)
+            value = read_json(raw) if isinstance(raw, bytes) else raw
         except ValueError as fault:
             raise self.error(f"{where} holds no {self.thing}, but {fault}; {self.cure}.") from None
         content = self.opened(value, where)
@@ -98,7 +101,9 @@ class Seal(NamedTuple):
             with Path(path).open("rb") as file:
                 return file.read(self.largest + 1)
         except OSError as fault:
-            raise self.error(f"{path_shown(path)} cannot be read: {fault.strerror or fault}.") from None
+            raise self.error(
+                f"{path_shown(path)} holds no {self.thing}: it cannot be read ({fault.strerror or fault}); {self.cure}."
+            ) from None
 
 
 def _digest(content: Mapping[str, Any]) -> str:

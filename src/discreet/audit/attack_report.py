@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
 from discreet._base.arrays import as_array, as_numbers
+from discreet._base.sealed import Seal
 from discreet._base.validate import check, choice, whole
 from discreet.audit.arguments import CONFIDENCE, RATE, Noise, as_members, check_promise
 from discreet.audit.distinguishing import rate_interval
@@ -58,7 +59,7 @@ Coins = Literal["independent", "unknown"]
 RATES = (0.001, 0.01, 0.1)
 #: Numbers of guesses that are tried: even, and depending on the number of coins alone.
 GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
-_FORMAT = "discreet audit 1"
+_SEAL = Seal("discreet.audit/2", "audit", ParameterError, "make one by `discreet audit --json`", 2**32)
 #: Of the picture.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 470, 68, 16, 14, 56
 
@@ -286,8 +287,7 @@ class AuditReport:
         interval, "epsilon_lower_bound", "exceeds_promise" (null where nobody knows how members were drawn). A
         promise of no privacy has the epsilon "inf".
         """
-        return {
-            "format": _FORMAT,
+        content = {
             "attack": self.attack,
             "epsilon": "inf" if self.epsilon == math.inf else self.epsilon,
             "delta": self.delta,
@@ -306,22 +306,16 @@ class AuditReport:
             "scores": self.scores.tolist(),
             "members": self.members.astype(int).tolist(),
         }
+        return _SEAL.close(content)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> AuditReport:
-        """Read what :meth:`to_dict` returned."""
-        if not isinstance(values, dict) or values.get("format") != _FORMAT:
-            raise ParameterError(
-                f"expected an audit of format {_FORMAT!r}: make one by `discreet audit --json`."
-            )
-        try:
-            members = np.array(values["members"]) == 1
-            names = ("attack", "epsilon", "delta", "coins", "meta", "noise")
-            read = {name: values[name] for name in names} | {"guesses": values.get("guesses", GUESSES)}
+    def from_json(cls, values: dict[str, Any] | bytes, where: object = "what was given") -> AuditReport:
+        """Read what :meth:`to_dict` returned, or the bytes of a file of it; ``where`` is what errors call it."""
+        with _SEAL.reading(values, where) as told:
+            names = ("attack", "epsilon", "delta", "coins", "meta", "noise", "guesses")
+            read = {name: told[name] for name in names}
             read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
-            return cls(np.array(values["scores"], dtype=float), members, **read)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ParameterError(f"the audit cannot be read: {error}") from None
+            return cls(np.array(told["scores"], dtype=float), np.array(told["members"]) == 1, **read)
 
 
 def roc_svg(report: AuditReport) -> str:

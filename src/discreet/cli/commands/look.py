@@ -1,17 +1,13 @@
 """`discreet report`, `discreet topics`, `discreet compare`: ways to look at a release; they cost nothing."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import typer
 
 import discreet
 from discreet.cli.options import Count, check_output_file
 from discreet.errors import ReleaseError
-
-if TYPE_CHECKING:
-    from discreet.audit import AuditReport
 
 
 def report(
@@ -31,6 +27,7 @@ def report(
     --fit: Also show how good the model is: what `discreet evaluate --epsilon` released.
     --table: For shares in groups: also write them as a table (.csv).
     """
+    from discreet.audit import AuditReport
     from discreet.release.numbers import FitRelease
 
     topics_of = None if model.is_file() else discreet.Release.load(model)  # what is to be shown first
@@ -41,7 +38,8 @@ def report(
     if table is not None:
         raise ReleaseError("--table is for shares in groups, a file; `discreet topics` lists topics.")
     measured = None if fit is None else FitRelease.load(fit)
-    topics_of.to_html(out, audit=None if audit is None else _read(audit), fit=measured)
+    attacked = None if audit is None else AuditReport.from_json(audit.read_bytes(), audit)
+    topics_of.to_html(out, audit=attacked, fit=measured)
     typer.echo(f"wrote {out}")
 
 
@@ -69,15 +67,6 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
         write_table(made, table)
     show_shares(made, console())
     typer.echo(f"wrote {out}" + ("" if table is None else f", {table}"))
-
-
-def _read(path: Path) -> "AuditReport":
-    from discreet.audit import AuditReport
-
-    try:
-        return AuditReport.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise ReleaseError(f"{path} is not an audit: make one by `discreet audit --json`.") from None
 
 
 def topics(model: Path, words: Count = 10, by: str = "probability", json_: bool = False) -> None:

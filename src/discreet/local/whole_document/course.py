@@ -10,7 +10,6 @@ Only reports, public words and public vectors are in it: all of it is post-proce
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet._base.files import lock_beside, write_whole
+from discreet._base.sealed import Seal
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.local.collector.tables import Snapshot, place_of, settings_of
@@ -36,7 +36,12 @@ from discreet.local.whole_document.questions import (
 from discreet.local.wire import write_reports
 from discreet.release.release import Release
 
-_SCHEMA = "discreet.course/1"
+_SEAL = Seal(
+    "discreet.course/2",
+    "course of questions",
+    CorpusError,
+    "put back what was there; `discreet ask` with --vocabulary begins a new one",
+)
 _PARAMETERS = ("n_topics", "epsilon", "shares", "allow_unlearnable")
 
 
@@ -62,24 +67,14 @@ class Course:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        fault = CorpusError(
-            f"{self.folder} holds no course of questions; `discreet ask` with --vocabulary begins one."
-        )
-        try:
-            found = json.loads((self.folder / "course.json").read_bytes())
-            schema, words, vectors, digest = (
-                found[name] for name in ("schema", "vocabulary", "word_vectors", "word_vectors_digest")
-            )
+        with _SEAL.reading(_SEAL.read(self._about), self._about) as found:
             settings = {name: found[name] for name in _PARAMETERS}
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            raise fault from None
-        if schema != _SCHEMA or not isinstance(words, list) or not isinstance(vectors, str):
-            raise fault
+            self._words: list[Any] = found["vocabulary"]
+            vectors, digest = found["word_vectors"], found["word_vectors_digest"]
         if not Path(vectors).is_file() or file_digest(vectors) != digest:
             raise CorpusError(
                 f"the word vectors {vectors} are not those that the course was begun with; put them back."
             )
-        self._words: list[Any] = words
         self.model = WholeDocumentLDA(**settings, word_vectors=vectors)
         self.asked: PublishedQuestion | None = None
         self._replay()
@@ -116,13 +111,12 @@ class Course:
             raise ParameterError(f"{path} holds something already; name a new folder for the course.")
         path.mkdir(mode=0o700, exist_ok=True)
         content = {
-            "schema": _SCHEMA,
             **named,
             "word_vectors": str(vectors),
             "word_vectors_digest": file_digest(vectors),
             "vocabulary": list(vocabulary),
         }
-        write_whole(json.dumps(content, ensure_ascii=False).encode(), path / "course.json", "the course")
+        write_whole(_SEAL.to_bytes(content), path / "course.json", "the course")
         return cls(path)
 
     def learn(self, reports: Iterable[CodebookReport]) -> PublishedQuestion | None:
@@ -135,7 +129,7 @@ class Course:
         """
         if self.asked is None:
             raise CorpusError(f"this course has ended: its topics are in {self.topics}.")
-        with lock_beside(self.folder / "course.json"):  # never two answers to one question
+        with lock_beside(self._about):  # never two answers to one question
             kept = self._file("answers", self.asked, "bin")
             if kept.exists() or not self._is_published(self.asked):
                 raise CorpusError(
@@ -152,10 +146,11 @@ class Course:
         """Go on however few clients there are, from now on; the folder keeps that."""
         if self.model.allow_unlearnable:
             return
-        path = self.folder / "course.json"
-        with lock_beside(path):
-            content = {**json.loads(path.read_bytes()), "allow_unlearnable": True}
-            write_whole(json.dumps(content, ensure_ascii=False).encode(), path, "the course")
+        with (
+            lock_beside(self._about),
+            _SEAL.reading(_SEAL.read(self._about), self._about) as content,
+        ):
+            write_whole(_SEAL.to_bytes({**content, "allow_unlearnable": True}), self._about, "the course")
             self.model.allow_unlearnable = True
 
     def _replay(self) -> None:
@@ -193,6 +188,10 @@ class Course:
                 f"{self.topics} is damaged, or holds other topics than the answers lead to; put back what was there, "
                 "or move it away, and the topics are made again from the answers."
             )
+
+    @property
+    def _about(self) -> Path:
+        return self.folder / "course.json"
 
     @property
     def topics(self) -> Path:
