@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.prevalence.test_kept import brought_topics, crossed_shares, kept_fit
 
-from discreet import Ledger
+from discreet import Corpus, Ledger
 from discreet._base.sealed import Seal
 from discreet.audit import AuditReport
+from discreet.corpus import ShardedCorpus, Tokenizer, write_shards
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.local import BitChannel, ReportMemo
 from discreet.local.whole_document.course import Course
@@ -66,7 +67,16 @@ def asked(folder):
     return folder / "course" / "course.json", read, CorpusError
 
 
+def shards(folder):
+    texts = Corpus.from_texts(
+        ["tea milk", "soup tea"], tokenizer=Tokenizer(stop_words="english"), persons=[1, 2]
+    )
+    write_shards(texts, folder / "shards")
+    return folder / "shards" / "manifest.json", lambda: ShardedCorpus(folder / "shards").manifest, CorpusError
+
+
 KINDS = {
+    "shards": shards,
     "course": asked,
     "audit": audited,
     "memory": memory,

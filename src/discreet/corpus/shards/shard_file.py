@@ -17,7 +17,6 @@ keeps to its line is checked when it is read.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +28,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
-from discreet._base.files import read_json, write_whole
+from discreet._base.files import write_whole
+from discreet._base.sealed import Seal
 from discreet.corpus.counting import canonical_counts
 from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.vocabulary import WordOrigin, check_words
@@ -210,7 +210,13 @@ def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
 
 
 VOCABULARY = "vocabulary.txt"
-SCHEMA = "discreet.shards/1"
+_SEAL = Seal(
+    "discreet.shards/2",
+    "manifest of shards",
+    CorpusError,
+    "write the folder anew with write_shards",
+    2**30,
+)
 _FILE = re.compile(r"shard-[0-9]{5,9}\.safetensors")
 _SIZES = ("n_documents", "n_units", "n_entries", "n_tokens")
 
@@ -246,17 +252,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     words = "".join(f"{word}\n" for word in manifest.words).encode()
     write_whole(words, folder / VOCABULARY, "the words", secret=True)
     value = {
-        "schema": SCHEMA,
         "unit": manifest.unit,
-        "n_words": len(manifest.words),
         "vocabulary_sha256": sha256(words).hexdigest(),
         "word_origin": manifest.word_origin.to_json(manifest.words),
         "cut": dict(manifest.cut),
-        **{size: manifest.total(size) for size in _SIZES},
         "shards": [entry._asdict() for entry in manifest.entries],
     }
-    text = json.dumps(value, indent=1, sort_keys=True) + "\n"
-    write_whole(text.encode(), folder / MANIFEST, "the manifest", secret=True)
+    write_whole(_SEAL.to_bytes(value), folder / MANIFEST, "the manifest", secret=True)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -269,25 +271,18 @@ def read_manifest(folder: Path) -> Manifest:
         are others than it says, or somebody's documents lie in two shards.
     """
     raw, words = _read(folder / MANIFEST), _read(folder / VOCABULARY)
-    value: Any = None
-    with suppress(ValueError):  # what it is said to be instead helps nobody
-        value = read_json(raw)
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if schema != SCHEMA:
-        raise _damaged(f"{folder / MANIFEST} is not a manifest of shards of this version ({SCHEMA})")
-    if value.get("vocabulary_sha256") != sha256(words).hexdigest():
+    with _SEAL.reading(raw, folder / MANIFEST) as value:
+        digest, unit, cut = value["vocabulary_sha256"], value["unit"], dict(value["cut"])
+        told, shards = value["word_origin"], value["shards"]
+    if digest != sha256(words).hexdigest():
         raise _damaged(f"{folder / VOCABULARY} holds other words than the shards")
     lines = words.decode("utf-8", "replace").split("\n")[:-1]
     listed = check_words(lines, f"{folder / VOCABULARY}: line", first=1)
-    origin = WordOrigin.from_json(value.get("word_origin"), listed)
-    unit, shards, cut = value.get("unit"), value.get("shards"), value.get("cut", {})
-    sized = value.get("n_words") == len(listed) and isinstance(cut, dict)
-    if unit not in ("document", "person") or not isinstance(shards, list) or not sized:
-        raise _damaged(f"{folder / MANIFEST} is damaged")
+    origin = WordOrigin.from_json(told, listed)
     entries = tuple(_entry(shard, number, folder) for number, shard in enumerate(shards))
     manifest = Manifest(listed, origin, unit, entries, cut)
-    if any(value.get(size) != manifest.total(size) or manifest.total(size) >= 2**63 for size in _SIZES):
-        raise _damaged(f"{folder / MANIFEST}: its shards do not add up to its sizes")
+    if any(manifest.total(size) >= 2**63 for size in _SIZES):
+        raise _damaged(f"{folder / MANIFEST}: its shards are larger than any can be")
     _refuse_spanning(folder, manifest)
     return manifest
 
