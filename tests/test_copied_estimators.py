@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Ledger
+from discreet.corpus import Corpus
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 from discreet.privacy import check_private_estimator, composed_epsilon
 from discreet.privacy.battery.subject import planted_counts
@@ -100,3 +101,12 @@ def test_a_person_counts_once_however_much_they_write():
         check_private_estimator(
             EachDocument(epsilon=2.0, privacy_unit="person"), released=("n_units_with_word_",)
         )
+
+
+def test_lengths_over_words_that_other_documents_chose_are_refused():
+    """A word that a second document shares becomes a column: one document would move the lengths of others."""
+    corpus = Corpus.from_texts(["ward bed", "ward nurse", "bed pain"])
+    ledger = Ledger(1.0, 1e-6)
+    with pytest.raises(PrivacyError, match="words"):
+        LENGTH(ledger=ledger).fit(corpus)
+    assert not ledger.entries

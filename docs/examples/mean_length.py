@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
+from discreet._base import validate
 from discreet._base.validate import SEED, number, rules
-from discreet.central.base import check_data
+from discreet.central.base import check_data, take_words
 from discreet.privacy import Bound, GaussianMechanism, SecureStream, noise_multiplier_for, sum_rows
 from discreet.release.private_estimator import Plan, PrivateEstimator
 
@@ -40,6 +41,7 @@ class PrivateMeanLength(PrivateEstimator):
 
     def fit(self, X, y=None, *, persons=None):
         self._check_call(X, persons)  # all that is wrong with the call, in one error; reads nothing
+        validate.refuse(take_words(self, X, None, False)[1])  # columns must not follow from other documents
         booking = self._book(X)  # BudgetExceeded, or the cost stands in the ledger
         counts, people, _ = check_data(X, persons, None, self.privacy_unit)  # from here on X is read
         self._notice(booking, counts)  # warns of a second budget for the same text

@@ -273,7 +273,7 @@ def fit_booked(
 
 
 def take_words(
-    model: PrivateTopicModel, X: Any, vocabulary: Any, words_are_public: Any
+    model: PrivateEstimator, X: Any, vocabulary: Any, words_are_public: Any
 ) -> tuple[GivenWords, list[DiscreetError]]:
     """Return the words of X and where they come from, and what is wrong with them."""
     try:
