@@ -116,7 +116,8 @@ SOUGHT = {
     ],
     "how-to/one-budget.md": ["budget", "ledger"],
     "pitfalls.md": ["Ctrl-C"],
-    "prevalence.md": ["date format", "dates"],
+    "how-to/index.md": ["no word was chosen", "too few words"],
+    "prevalence.md": ["date format", "dates", "region", "department", "month"],
     "what-leaves.md": ["names", "review"],
 }
 

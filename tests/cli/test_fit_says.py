@@ -185,6 +185,9 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
         f"{shown} and 2 more; stop words among them: 1 (english); --read stop_words=none keeps these. For"
         in " ".join(said.split())
     )
+    listed.write_text("\n".join(["Figueiredo", *WORDS]) + "\n")
+    _, said = fit(capsys, notes, tmp_path / "capital", *public)
+    assert "Figueiredo; words are compared in lower case: write figueiredo." in " ".join(said.split())
     listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "kept", *public, "--stop-words", "none")
     assert "can never be found" not in said

@@ -232,6 +232,10 @@ def say_unreachable(
         lists = ", ".join(name.partition(" (")[0] for name in cut.stop_word_lists)
         why = f"stop words among them: {stopped:,} ({lists}); --read stop_words=none keeps these."
         how = why if stopped == len(never) else f"{why} For the others: {how}"
+    capitals = [word.lower() for word in never if word.lower() in cut(word)]
+    if capitals:
+        why = f"words are compared in lower case: write {_line(capitals[0]) if public else 'them so'}."
+        how = why if len(capitals) == len(never) else f"{why} For the others: {how}"
     say.print(
         f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "
         f"this:{shown} {how}"
