@@ -47,7 +47,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet._base.files import hold_folder, open_plain, write_whole
+from discreet._base.files import hold_folder, open_plain
+from discreet._base.named_files import write_whole
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import client_update
