@@ -50,7 +50,7 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             "ctrl-c": "pitfalls.html",
             "few texts": "few-texts.html",
             "region": "prevalence.html",
-            "no word was chosen": "how-to/index.html",
+            "too few words": "how-to/index.html",
         }.items():
             page.goto((site / "concepts" / "index.html").as_uri())
             page.keyboard.press("f")
