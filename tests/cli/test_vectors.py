@@ -136,7 +136,7 @@ def test_budget_tells_what_vectors_are_expected_to_do(capsys):
     assert json.loads(capsys.readouterr().out)["forecast"]["algorithm"] == "PrivateLDA with word vectors"
     assert discreet(*budget, "--words", 24, "--vocabulary-is-public", "--with-word-vectors") == 0
     told = capsys.readouterr().out
-    assert "On these 24 words the topics" in told
+    assert "topics of 24 words fit the texts" in told
     gap = float(re.search(r"about ([\d.]+) % \([\d.]+ to [\d.]+ %\) worse, by perplexity, than", told)[1])
     both = re.search(
         r"lie ([\d.]+) % above a model without privacy with vectors, and ([\d.]+) % without", told
