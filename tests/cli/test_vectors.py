@@ -137,7 +137,7 @@ def test_budget_tells_what_vectors_are_expected_to_do(capsys):
     assert discreet(*budget, "--words", 24, "--vocabulary-is-public", "--with-word-vectors") == 0
     told = capsys.readouterr().out
     assert "topics of 24 words fit the texts" in told
-    gap = float(re.search(r"about ([\d.]+) % \([\d.]+ to [\d.]+ %\) worse, by perplexity, than", told)[1])
+    gap = float(re.search(r"about ([\d.]+) % \([\d.]+ to [\d.]+ %\) worse than without privacy", told)[1])
     both = re.search(
         r"lie ([\d.]+) % above a model without privacy with vectors, and ([\d.]+) % without", told
     )
