@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.federated.test_sessions import TASK, Office, on_to
 from tests.prevalence.test_kept import brought_topics, crossed_shares, kept_fit
 
 from discreet import Corpus, Ledger
@@ -75,7 +76,20 @@ def shards(folder):
     return folder / "shards" / "manifest.json", lambda: ShardedCorpus(folder / "shards").manifest, CorpusError
 
 
+def session(folder):
+    offices = [Office(folder, client) for client in range(3)]
+    on_to(4, [office.silo for office in offices])
+    sessions, path = offices[0].silo._sessions, offices[0].file
+    (run,) = sessions._known
+
+    def read():
+        return sessions._read(run, {"expected": TASK}).to_json()
+
+    return path, read, PrivacyError
+
+
 KINDS = {
+    "session": session,
     "shards": shards,
     "course": asked,
     "audit": audited,

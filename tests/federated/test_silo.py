@@ -99,7 +99,13 @@ def test_counts_are_checked_before_anything_is_answered():
         Silo(-counts(0), Ledger(2.0, 1e-6), [TASK])
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '[{"n_word": 3}]', '[{"mechanism": "bits"}]'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{}", "[]", "[1]", '[{"n_word": 3}]', '[{"mechanism": "bits"}]'),
+        *('[{"epsilon": 1, "epsilon": 10}]', '[{"epsilon": NaN}]', "[" * 100_000),
+    ],
+)
 def test_task_files_that_are_none_are_refused(content, tmp_path):
     (tmp_path / "tasks.json").write_text(content)
     with pytest.raises(ParameterError, match="tasks"):

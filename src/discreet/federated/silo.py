@@ -47,8 +47,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet._base.files import hold_folder, open_plain
+from discreet._base.files import hold_folder, open_plain, read_json
 from discreet._base.named_files import write_whole
+from discreet._base.sealed import Seal
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import client_update
@@ -57,8 +58,13 @@ from discreet.federated.wire import RECORD, account_json, read_account, read_sta
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 
-_SCHEMA = "discreet.session/1"
-_LARGEST_FILE = 1 << 30
+_SEAL = Seal(
+    "discreet.session/2",
+    "session of a run",
+    PrivacyError,
+    "the run cannot go on: take the file away",
+    1 << 30,
+)
 #: Runs in memory; and seconds after which nobody asks for a sum any more.
 _MOST_RUNS, _PATIENCE = 64, 86_400.0
 _AFTER_VECTOR = ("vector", "senders", "reveal")
@@ -147,7 +153,7 @@ class Sessions:
 
     def __init__(self, ledger: Ledger, folder: str | Path | None = None) -> None:
         self._ledger, self._known = ledger, dict[str, Session]()
-        self._written: dict[str, str] = {}
+        self._written: dict[str, bytes] = {}
         self._folder = None if folder is None else Path(folder).absolute()
         self._handle = -1
         if self._folder is not None:
@@ -187,8 +193,7 @@ class Sessions:
         session = self._known[run]
         if self._folder is None or not session.paid:
             return
-        content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity}
-        content |= session.to_json()
+        content = {"run": run, "ledger": self._ledger.identity, **session.to_json()}
         try:
             self._write(run, content)
         except OSError as fault:
@@ -198,11 +203,11 @@ class Sessions:
             ) from None
 
     def _write(self, run: str, content: Mapping[str, Any]) -> None:
-        text = json.dumps(content)
-        checksum = hashlib.sha256(text.encode()).hexdigest()
-        if self._written.get(run) != checksum:
-            write_whole(f"{checksum}\n{text}".encode(), self._path(run), "a silo's session", secret=True)
-            self._written[run] = checksum
+        raw = _SEAL.to_bytes(content)
+        digest = hashlib.sha256(raw).digest()
+        if self._written.get(run) != digest:
+            write_whole(raw, self._path(run), "a silo's session", secret=True)
+            self._written[run] = digest
 
     def _forget_old_keys(self, folder: Path) -> None:
         """Take the keys out of runs that nothing was written of for a day: nobody will ask for those sums again."""
@@ -210,13 +215,13 @@ class Sessions:
             try:
                 if time.time() - path.stat().st_mtime < _PATIENCE:
                     continue
-                value = json.loads(_read_own(path).split(b"\n", 1)[1])
-                account, run = json.loads(value["account"]), str(value["run"])
-                if account["masker"] is None or path != self._path(run):
-                    continue
+                with _SEAL.reading(_read_own(path), path) as value:
+                    account, run = read_json(value["account"]), value["run"]
+                    if account["masker"] is None or path != self._path(run):
+                        continue
                 account["masker"] = None
                 self._write(run, {**value, "account": json.dumps(account)})
-            except (OSError, ValueError, LookupError, TypeError):
+            except (OSError, DiscreetError):
                 continue  # a damaged file is told of where its run goes on
             if run in self._known:
                 self._known[run].account.masker = None
@@ -226,31 +231,22 @@ class Sessions:
         return self._folder / f"{hashlib.sha256(run.encode()).hexdigest()[:32]}.json"
 
     def _read(self, run: str, how: Mapping[str, Any]) -> Session | None:
+        path = self._path(run)
         try:
-            content = _read_own(self._path(run))
+            content = _read_own(path)
         except FileNotFoundError:
             return None
         except OSError as fault:
             raise PrivacyError(f"what is kept of run {run} cannot be read ({fault.strerror}).") from None
-        try:
-            checksum, text = content.split(b"\n", 1)
-            if hashlib.sha256(text).hexdigest().encode() != checksum:
-                raise ValueError("damaged")
-            value = json.loads(text)
-            if (value["schema"], value["run"], value["ledger"]) != (_SCHEMA, run, self._ledger.identity):
-                raise ValueError("of another run or another ledger")
+        with _SEAL.reading(content, path) as value:
             session = Session.from_json(value, self._ledger, **how)
             masker = session.account.masker
-            if not session.paid or (masker is not None and masker._step not in _AFTER_VECTOR):
-                raise ValueError("of a run that had not paid, which is never written")
-        except DiscreetError:
-            raise
-        except Exception as fault:  # whatever a damaged file does to a reader
-            raise PrivacyError(
-                f"what is kept of run {run} in {self._path(run)} is damaged, or of another ledger; the run cannot go "
-                "on. Take the file away."
-            ) from fault
-        self._written[run] = checksum.decode()
+            early = not session.paid or (masker is not None and masker._step not in _AFTER_VECTOR)
+            if early or (value["run"], value["ledger"]) != (run, self._ledger.identity):
+                raise PrivacyError(
+                    f"it is of another run, of another ledger or of a run that had not paid; {_SEAL.cure}."
+                )
+        self._written[run] = hashlib.sha256(content).digest()
         return session
 
 
@@ -279,9 +275,7 @@ def _only_here(folder: Path) -> int:
 
 def _read_own(path: Path) -> bytes:
     with open_plain(path) as file:
-        if os.fstat(file.fileno()).st_size > _LARGEST_FILE:
-            raise OSError(0, "no file of ours")
-        return file.read()
+        return file.read(_SEAL.largest + 1)
 
 
 def read_tasks(path: str | Path) -> list[dict[str, Any]]:
@@ -293,7 +287,7 @@ def read_tasks(path: str | Path) -> list[dict[str, Any]]:
         Where it is no such list, or a task names something that is no setting.
     """
     try:
-        tasks = json.loads(Path(path).read_text(encoding="utf-8"))
+        tasks = read_json(Path(path).read_bytes())
     except (OSError, ValueError) as fault:
         raise ParameterError(
             f"{path} must hold a JSON list of tasks, but cannot be read as one ({fault})."

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._base.files import read_json
 from discreet._base.named_files import write_whole
 from discreet._base.validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
@@ -64,7 +65,8 @@ def _read_array(content: bytes) -> NDArray[Any]:
 
 
 def _header(state: State) -> dict[str, Any]:
-    return {name: getattr(state, name) for name in (*TERMS, "round")}
+    header = {name: getattr(state, name) for name in (*TERMS, "round")}
+    return header | ({"epsilon": "inf"} if state.epsilon == math.inf else {})  # JSON has no infinity
 
 
 def _archive(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -82,10 +84,11 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
             raise ValueError("what is packed may be larger than memory")
-        header = json.loads(parts.read("header.json"))
+        header = read_json(parts.read("header.json"))
         names = [name.removesuffix(".npy") for name in parts.namelist() if name.endswith(".npy")]
         arrays = {name: _read_array(parts.read(f"{name}.npy")) for name in names}
     terms = {name: header[name] for name in TERMS}
+    terms |= {"epsilon": math.inf} if terms["epsilon"] == "inf" else {}
     check_terms(terms)
     if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:
         raise ValueError("no such round")
@@ -205,7 +208,7 @@ def account_json(account: Account, *, keys: bool = True) -> str:
 
 def read_account(text: str, ledger: Ledger, **how: Any) -> Account:
     """Return the account, on its ledger; ``how`` are ``expected`` and ``confirm`` of :class:`Account`."""
-    value = json.loads(text)
+    value = read_json(text)
     account = Account(int(value["client"]), ledger, **how)
     account.rounds = [(int(number), str(what)) for number, what in value["rounds"]]
     account.terms = value["terms"]
