@@ -155,5 +155,5 @@ def test_the_table_of_sizes_is_what_budget_prints(capsys):
             call = f"budget --documents {size.replace(',', '')} --epsilon {epsilon} --topics 10 --words 500"
             run(call.split())
             told = capsys.readouterr().out
-            assert f"x = {x}." in told
+            assert f"x = {x})" in told
             assert f"about {above} (" in " ".join(told.split())
