@@ -269,3 +269,30 @@ def test_names_of_files_cannot_write_on_the_terminal(capsys, tmp_path):
     assert "b.txt" in told
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", told)
     assert "line 1: not utf-8 text" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("topics", "0", "give at least 1"),
+        ("seed", "abc", "give a whole number"),
+        ("epsilon", "x", "give a number"),
+    ],
+)
+def test_a_number_that_is_none_is_asked_for_in_plain_words(notes, tmp_path, capsys, option, value, told):
+    said = refused(capsys, *fit(notes, tmp_path, f"--{option}", value))
+    assert f"Invalid value for '--{option}': {told} (it was {value!r});" in said
+    assert "Input" not in said
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ("--set=n_topics=5", "Use the option --topics."),
+        ("--set=random_state=1", "Use the option --seed."),
+        ("--set=vocab_share=0.1", "Did you mean vocabulary_share?"),
+        ("--read=encodng=latin-1", "Did you mean encoding?"),
+    ],
+)
+def test_a_name_that_is_none_is_answered_with_the_one_that_was_meant(notes, tmp_path, capsys, given, instead):
+    assert instead in refused(capsys, *fit(notes, tmp_path, given))

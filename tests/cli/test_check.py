@@ -211,7 +211,8 @@ def test_fit_says_before_it_spends_that_hardly_a_word_will_be_chosen(notes, caps
         one for one in said.splitlines() if one.startswith("PRIVATE | ") and "would be chosen" in one
     ]
     assert "About 0 words would be chosen, too few to tell 2 topics apart" in warned
-    spent = warned.rpartition(" the choice of words stays booked, at epsilon = ")[2].rstrip(".")
+    assert warned.endswith("as to end here would tell of the texts: stop it, or run `discreet check` first.")
+    spent = warned.rpartition(" the choice of words stays booked, at epsilon = ")[2].partition(". ")[0]
     assert f"Of epsilon 0.02, {spent} is spent" in said  # as it came
     assert "simplefilter" not in said
     assert said.index(warned) < said.index("no word was chosen")

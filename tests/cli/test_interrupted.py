@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 
 import pytest
 
 from discreet import Ledger
+from discreet.cli import main
 from discreet.cli.app import run
 from discreet.privacy.accounting import events
 
@@ -64,3 +66,18 @@ def test_where_nothing_was_booked_that_is_said(notes, tmp_path, monkeypatch, cap
     assert "Nothing was booked on" in capsys.readouterr().err
     assert fit(notes) == 130
     assert "No ledger in a file was open" in capsys.readouterr().err
+
+
+def test_nothing_was_booked_where_it_is_still_loading(monkeypatch, capsys):
+    class Pressed:
+        @staticmethod
+        def find_spec(name, *where):
+            if name == "discreet.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "discreet.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Pressed, *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "discreet: interrupted: nothing was read or booked.\n"

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from discreet import Ledger, PrivateLDA
-from discreet.central.prevalence.brought import error_in_points
+from discreet.central.prevalence.brought import reach_in_points
 from discreet.cli.app import run
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.report.prevalence_page import shown_intervals
 
 WORDS = [f"{stem}{letter}" for stem in ("fall", "fever", "ticket") for letter in "abcdefgh"]
 
@@ -338,7 +339,7 @@ def test_rows_without_a_patient_are_left_out_of_both_columns_of_a_cross_table(wa
         (["--by", "ward"], "needs two fields: that of the group and that of the date, --by ward,date"),
         (["--by", "ward,date,patient"], "needs two fields"),
         (["--by", "ward,when"], "--by when"),
-        (["--by", "date,ward"], "labels are not among the 3 groups"),
+        (["--by", "date,ward"], "values of --by are not among the 3 groups"),
     ],
 )
 def test_fields_of_a_cross_table_that_do_not_fit_cost_nothing(ward_notes, tmp_path, capsys, options, message):
@@ -485,7 +486,8 @@ def test_on_a_terminal_it_asks_before_it_spends(ward_notes, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("person", [None, "patient"])
-def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, capsys, person):
+@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, capsys, person, epsilon):
     """Whoever wrote in two groups counts half in each; the smallest and the largest group are not the median one."""
     rows = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
     size = dict.fromkeys(("north", "south", "west"), 0.0)
@@ -500,18 +502,29 @@ def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, ca
         "--groups",
         str(ward_notes / "wards.txt"),
         "--epsilon",
-        "0.02",
+        str(epsilon),
     ]
     line += ["--person", person] if person else []
     assert run([*line, "--seed", "0", "--out", str(tmp_path / "s.json")]) == 0
     said = capsys.readouterr().err
     called = "persons" if person else "documents"
-    points = error_in_points(median, 3, 0.02)
-    assert (
-        f"PRIVATE | the median group has {median} {called}: noise will move a share by about {points:.1f}"
-        in said
-    )
-    assert ("fewer groups, longer periods or a larger --epsilon" in said) == (2 * points > 100 / 3)
+    alone, together = reach_in_points(median, 3, 3, epsilon)
+    assert f"PRIVATE | the median group has {median} {called}: with the noise, one share by itself" in said
+    assert f"about \u00b1{alone:.1f} points (95 %); among all 9 shares together, with chance" in said
+    assert f"to about \u00b1{together:.1f}." in said
+    assert ("fewer groups, longer periods or a larger --epsilon" in said) == (alone > 100 / 3)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_what_is_said_of_shares_is_what_they_turn_out_to_be(ward_notes, tmp_path, capsys, epsilon):
+    line = [*command(ward_notes), "--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-06"]
+    assert run([*line, "--epsilon", str(epsilon), "--out", str(tmp_path / "s.json")]) == 0
+    told = re.search(r"known to about \u00b1([\d.]+) .* about \u00b1([\d.]+)\.", capsys.readouterr().err)
+    made = PrevalenceRelease.load(tmp_path / "s.json")
+    alone = made.shares("raw")
+    _, low, high = shown_intervals(made, made.against_rest())
+    seen = [50 * np.median(one) for one in (alone.high - alone.low, high - low)]
+    assert [float(one) for one in told.groups()] == pytest.approx(seen, rel=0.1)
 
 
 def test_a_budget_pays_for_a_second_release(ward_notes, tmp_path, capsys):

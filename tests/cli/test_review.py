@@ -83,14 +83,17 @@ def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_
 def test_the_questions_give_the_same_as_a_file(model, monkeypatch, capsys):
     first = [entry for entry in listed(capsys) if entry["word"] in WORDS[:2]]
     places = " ".join(str(entry["place"]) for entry in first)
-    answers = f"{places}\n99999\nq\nname topic 1 = Wards\nname topic 0 = None\nnonsense\n\nJane\nout\n"
+    answers = f"{places}\n99999\nq\nname topic 1 = Wards\nname topic 0 = None\nnonsense\n\n\nJane\nout\n"
     monkeypatch.setattr("sys.stdin", Terminal(answers))
     assert run(["review", "model"]) == 0
+    said = capsys.readouterr().err
+    assert "a name is needed; Ctrl-C ends" in said
+    assert "not understood; a line is such as: drop word" in said
     made = Release.load("out")
     assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first}
     assert made.topic_names[0] == "Wards"
     assert "reviewed by Jane" in made.review
-    assert capsys.readouterr().err.count("not understood") == 3
+    assert said.count("not understood") == 3
 
 
 def listed(capsys):

@@ -9,7 +9,7 @@ from tests.reseal import reseal
 
 from discreet import Ledger, PrivateLDA, TopicPrevalence
 from discreet.central import bring_topics, share_topics
-from discreet.central.prevalence.brought import error_in_points, read_topics
+from discreet.central.prevalence.brought import reach_in_points, read_topics
 from discreet.cli.app import run
 from discreet.corpus import Corpus
 from discreet.errors import ParameterError, ReleaseError
@@ -29,10 +29,9 @@ def test_the_noise_in_a_share_is_what_was_told_beforehand(texts):
     topics = bring_topics(LISTS)
     corpus = Corpus.from_texts(texts, vocabulary=topics.vocabulary)
     exact = topics.transform(corpus).mean(0)
-    made = [share_topics(corpus, topics, epsilon=1.0, random_state=seed).shares() for seed in range(60)]
+    made = [share_topics(corpus, topics, epsilon=1.0, random_state=seed).shares("raw") for seed in range(60)]
     missed = np.array([100 * (one.share[0] - exact) for one in made])
-    told = error_in_points(300, 4, 1.0)
-    assert 1.2 < told < 1.5
+    told = reach_in_points(300, 1, 4, 1.0)[0] / 1.96
     assert np.sqrt((missed**2).mean()) == pytest.approx(told, rel=0.2)
     assert np.mean([(one.low[0] <= exact) & (exact <= one.high[0]) for one in made]) > 0.9
 
@@ -128,7 +127,7 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert run(line.split()) == 0
     said = capsys.readouterr().err
     assert (
-        "PRIVATE | 300 of 300 documents have a word of the topics: noise will move a share by about 1.4 "
+        "PRIVATE | 300 of 300 documents have a word of the topics: with the noise, one share by itself "
         in said
     )
     assert "The topics are public" in said
@@ -200,6 +199,6 @@ def test_texts_without_a_listed_word_are_told_of_and_not_forecast_with(
     assert run(f"prevalence topics.txt n.csv --text text{whose} --epsilon 1 --out s.json".split()) == 0
     said = capsys.readouterr().err
     assert (
-        "PRIVATE | 300 of 900 documents have a word of the topics: noise will move a share by about 1.4"
+        "PRIVATE | 300 of 900 documents have a word of the topics: with the noise, one share by itself "
         in said
     )

@@ -41,7 +41,7 @@ CROSSED = (WARDS, ["2024-Q1", "2024-Q2", "2024-Q3"])
         (WARD, "must be a pair"),
         ((WARD, QUARTER[:-1]), f"a label for each of {N} documents, but has {N - 1}"),
         (list(zip(WARD, QUARTER, strict=True)), "must be a pair.*list of pairs"),
-        ((WARD, DAY), "3 labels are not among the 3 groups"),
+        ((WARD, DAY), "3 values of by are not among the 3 groups"),
         (pd.DataFrame({"a": WARD, "b": WARD, "c": WARD}), "must be a pair"),
         ((WARD, 7), "must be a sequence with a label for each document, but is an int"),
     ],
@@ -58,7 +58,7 @@ def test_labels_of_a_cross_table_that_do_not_fit_cost_nothing(by, message):
         (np.array([WARD, WARD]), "must have one dimension"),
         ({"a": 1}, "must be a sequence"),
         (None, "by must give the group of each document"),
-        (["east"] * N, "1 label is not among the 3 groups"),
+        (["east"] * N, "1 value of by is not among the 3 groups"),
     ],
 )
 def test_labels_that_do_not_fit_cost_nothing(by, message):
@@ -70,10 +70,10 @@ def test_labels_that_do_not_fit_cost_nothing(by, message):
     [
         (
             ["08/02/2025"] * N,
-            rf"{N:,} of {N:,} labels \(rows 1, 2, .* more, counted from 1 without a header\): with .*2025-02-08 or",
+            rf"all {N:,} values of by \(rows 1, 2, .* more, counted from 1 without a header\): with .*2025-02-08 or",
         ),
         (["2024"] * N, "spans more than one quarter"),
-        (["2023-12-31"] * N, "1 label is not among the 3 groups.*Take a longer public range"),
+        (["2023-12-31"] * N, "1 value of by is not among the 3 groups.*Take a longer public range"),
         (pd.PeriodIndex(["2024"] * N, freq="Y"), "spans more than one quarter"),
     ],
 )
@@ -242,7 +242,7 @@ def test_labels_that_are_read_when_asked_are_looked_at_before_the_booking():
         def __iter__(self):
             return iter(self.labels)
 
-    fails("1 label is not among", Lazy([*WARD[:-1], "east"]), groups=WARDS)
+    fails("1 value of by is not among", Lazy([*WARD[:-1], "east"]), groups=WARDS)
     fails("a label for each of", Lazy(WARD[:-1]), groups=WARDS)
     made = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=Lazy(WARD)).release_
     assert made.n_units[:2] == pytest.approx(N / 2, rel=1e-3)
@@ -280,7 +280,7 @@ def test_a_generator_of_labels_is_released_with_the_topics():
     ("groups", "by", "message"),
     [
         (["n", "s"], ["n", "s"] * 299 + ["n"], "a label for each of 600 documents, but has 599"),
-        (["n", "s"], ["q"] * 600, "1 label is not among"),
+        (["n", "s"], ["q"] * 600, "1 value of by is not among"),
         (["n", "s"], (["n"] * 600, ["s"] * 600), "a label for each of 600 documents, but has 2"),
         ((["n", "s"], ["x", "y"]), ["n"] * 600, "must be a pair"),
         ([f"ward {i}" for i in range(100_000)], ["ward 1"] * 600, "1,000,000 shares in all"),
@@ -379,3 +379,10 @@ def test_dates_with_dots_have_the_day_first(freq, value, period):
     assert place_in_groups([value], periods("01.2024", "31.12.2024", freq), freq=freq).tolist() == [period]
     with pytest.raises(CorpusError, match="must be a date such as"):
         place_in_groups(["31.13.2024"], periods("2024", "2024-12", freq), freq=freq)
+
+
+@pytest.mark.parametrize(
+    ("groups", "by", "cure"), [(["01", "02"], 1, "1, not 01"), (["1", "2"], "01", "01, not 1")]
+)
+def test_names_that_differ_by_a_leading_zero_are_told_how_to_be_written(groups, by, cure):
+    fails(f"differ by a leading 0 alone: in the list write {cure}", [by] * N, groups=groups)

@@ -183,7 +183,7 @@ def test_months_come_from_a_public_range():
     assert release.trend().level.shape == (6, 3)
     with pytest.raises(
         CorpusError,
-        match=r"1 label is not among the 2 groups \(first seen in row 61, counted from 1 without a header\)",
+        match=r"1 value of by is not among the 2 groups \(first seen in row 61, counted from 1 without a header\)",
     ):
         TopicPrevalence(trained(), freq="month", start="2024-01", end="2024-02", epsilon=1.0).fit(X, by=days)
     ahead = TopicPrevalence(
@@ -280,7 +280,7 @@ def test_bad_parameters_book_nothing(parameters, message, wards):
         (["north"], "a label for each of 3000"),
         (
             ["north"] * 2999 + ["east"],
-            r"1 label is not among the 3 groups \(first seen in row 3000, counted from 1 without a header\)",
+            r"1 value of by is not among the 3 groups \(first seen in row 3000, counted from 1 without a header\)",
         ),
         ("north", "by names a column"),
     ],

@@ -124,7 +124,7 @@ def test_a_label_that_is_not_listed_is_told_by_its_shard_and_not_shown(tmp_path)
     shards = write_shards(labelled(), tmp_path / "s", shard_documents=500)
     ledger = Ledger(4.0, 1e-6)
     model = TopicPrevalence(trained(), groups=["north", "south", "west"], ledger=ledger)
-    with pytest.raises(CorpusError, match=r"shard-00000.safetensors: 1 label is not among") as caught:
+    with pytest.raises(CorpusError, match=r"shard-00000.safetensors: 1 value of by is not among") as caught:
         model.fit(shards)
     assert "nobody" not in str(caught.value)
     assert not ledger.entries

@@ -284,7 +284,12 @@ def check_sizes(
     rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
     refuse(faults_of(given | lengths, rules))
     if missing and (n_topics is not None or n_words is not None):
-        refuse(ParameterError(f"`{name}` is needed for a forecast, but missing.") for name in missing)
+        words = " Take 100 to 500, or run `discreet check`, which estimates it from the texts."
+        more = {"n_words": words}
+        refuse(
+            ParameterError(f"`{name}` is needed for a forecast, but missing.{more.get(name, '')}")
+            for name in missing
+        )
     if word_vectors and n_documents is None:
         raise ParameterError(
             "`n_documents` is needed: what training adds to word vectors depends on how many documents there are."

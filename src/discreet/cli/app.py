@@ -129,11 +129,6 @@ def _options(
     pass
 
 
-def main() -> None:
-    """Run the command. Errors on purpose become one line on standard error, never a traceback."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
     """Run the command with ``arguments`` and return its exit code."""
     with warnings.catch_warnings():
@@ -213,6 +208,15 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
     return call
 
 
+#: What Typer says of a value, and what is said instead.
+_PLAIN = {
+    "Input should be a valid integer.*": "give a whole number",
+    "Input should be a valid number.*": "give a number",
+    "Input should be greater than or equal to": "give at least",
+    "Input should be less than or equal to": "give at most",
+}
+
+
 def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     """Add to a message which value a mistaken option had, and where its description stands."""
     names = getattr(getattr(error, "param", None), "opts", [])
@@ -223,6 +227,8 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     ] + [
         rest for argument in arguments for name, eq, rest in [argument.partition("=")] if eq and name in names
     ]
+    for form, said in _PLAIN.items():
+        message = re.sub(form, said, message)
     came = f" (it was {values[-1]!r})" if values and repr(values[-1]) not in message else ""
     if values and re.fullmatch(r"[+-]?\d*,\d+", values[-1]):
         message = f"{message.partition(': ')[0]}: write {values[-1].replace(',', '.')}"

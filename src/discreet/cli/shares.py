@@ -113,14 +113,16 @@ def units_in_a_group(shares: "discreet.TopicPrevalence", documents: Any, labels:
 _LESS_NOISE = " More texts, fewer groups, longer periods or a larger --epsilon make it less."
 
 
-def expected_of_shares(there: str, points: float, n_topics: int) -> str:
-    """Say how far noise will move a share, and what helps where a usual share would drown in it."""
-    if points > 50:
+def expected_of_shares(there: str, reach: tuple[float, float], n_groups: int, n_topics: int) -> str:
+    """Say how well shares will be known, and what helps where a usual share would drown in noise."""
+    alone, together = reach
+    if alone > 100:
         return f"{there}: noise will hide every share, so that the release will say nothing.{_LESS_NOISE}"
-    help_ = _LESS_NOISE if 2 * points > 100 / n_topics else ""
+    help_ = _LESS_NOISE if alone > 100 / n_topics else ""
+    among = f"; among all {n_groups * n_topics:,} shares together, with chance, to about \u00b1{together:.1f}"
     return (
-        f"{there}: noise will move a share by about {points:.1f} points (standard error; intervals of 95 % reach at "
-        f"least twice as far to each side).{help_}"
+        f"{there}: with the noise, one share by itself will be known to about \u00b1{alone:.1f} points (95 %)"
+        f"{among if n_groups > 1 else ''}.{help_}"
     )
 
 

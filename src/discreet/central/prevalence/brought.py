@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from discreet._base.named_files import list_lines
 from discreet._base.persons import check_same_rows
@@ -26,6 +27,8 @@ from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.prevalence.changes import against_rest
+from discreet.release.prevalence.shares import Sums, limits
 from discreet.release.release import Release
 
 #: The group of all texts, where nobody asks for others.
@@ -115,17 +118,30 @@ def read_topics(path: str | Path) -> Release:
     return bring_topics(lists)
 
 
-def error_in_points(
-    n_units: float, n_topics: int, epsilon: float, delta: float = 1e-6, count_weight: float = 0.5
-) -> float:
-    """Return the standard deviation of the noise in a share of all texts, in percentage points, before it is paid for.
+def reach_in_points(
+    n_units: float,
+    n_groups: int,
+    n_topics: int,
+    epsilon: float,
+    delta: float = 1e-6,
+    count_weight: float = 0.5,
+) -> tuple[float, float]:
+    """Return how far 95 % intervals of equal shares reach to each side, in points, for groups of so many units.
 
-    It is that of a sum over the number of units; shares that are made to add up to 1 lose the part of it that all
-    topics have in common.
+    That of noise in one share by itself, and that among the shares of all groups and topics together, with chance, by
+    the test that a release makes; inf where a group may be empty.
     """
-    bound = contribution_bound(count_weight, "document").contribution_bound
-    noise = noise_multiplier_for(epsilon, delta) * float(bound) / max(n_units, 1.0)
-    return 100.0 * noise * (1 - 1 / n_topics) ** 0.5
+    noise = noise_multiplier_for(epsilon, delta) * float(
+        contribution_bound(count_weight, "document").contribution_bound
+    )
+    totals = np.full((n_groups, n_topics), n_units / n_topics)
+    sums = Sums(totals, np.full(n_groups, count_weight * n_units), noise, count_weight)
+    low, high = limits(sums, float(ndtri(0.975)))
+    alone = 50 * float((high - low)[0, 0])
+    if n_groups == 1:
+        return alone, alone
+    found = against_rest(sums)
+    return alone, 50 * float((found.high - found.low)[0, 0])
 
 
 def labels_of_all(corpus: Corpus) -> list[str | None]:

@@ -209,9 +209,10 @@ def place_in_groups(
     for fault, wrong in undated.items():
         plural = "" if len(wrong) == 1 else "s"
         where = f"(row{plural} {first_few(wrong)}, counted from 1 without a header)"
-        raise CorpusError(f"{len(wrong):,} of {len(by):,} labels {where}: ", *fault)
+        some = f"{len(wrong):,} of {len(by):,}" if len(wrong) < len(by) else f"all {len(by):,}"
+        raise CorpusError(f"{some} values of `by` {where}: ", *fault)
     if strange:
-        raise _not_listed(list(strange.values()), len(groups), freq)
+        raise _not_listed(strange, groups, freq)
     return out
 
 
@@ -253,11 +254,15 @@ def _listed(by: Any) -> list[Any]:
     return list(array.tolist() if hasattr(array, "tolist") else array)
 
 
-def _not_listed(rows: list[int], n_groups: int, freq: str | None) -> CorpusError:
+def _not_listed(strange: Mapping[str, int], groups: Sequence[str], freq: str | None) -> CorpusError:
     """Labels of documents are private: the error tells where to look, and shows none."""
+    rows, n_groups = list(strange.values()), len(groups)
     plural = "" if len(rows) == 1 else "s"
-    what = f"label{plural} {'is' if len(rows) == 1 else 'are'} not among the {n_groups} group"
+    what = f"value{plural} of `by` {'is' if len(rows) == 1 else 'are'} not among the {n_groups} group"
     cure = "Add them to the public list" if freq is None else "Take a longer public range (`start`, `end`)"
+    if not {group.lstrip("0") for group in groups}.isdisjoint(label.lstrip("0") for label in strange):
+        padded = any(group.startswith("0") for group in groups)
+        cure = f"Some differ by a leading 0 alone: in the list write {'1, not 01' if padded else '01, not 1'}. {cure}"
     return CorpusError(
         f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}, counted "
         f"from 1 without a header). {cure}, or choose `unlisted='other'` or `unlisted='leave_out'`."

@@ -31,6 +31,9 @@ _SAID = frozenset((
 ))  # fmt: skip
 
 
+_GOES_ON = " It goes on all the same, as to end here would tell of the texts: stop it, or run `discreet check` first."
+
+
 def _fit(
     checks: bool,
     /,
@@ -206,7 +209,8 @@ def _for_the_holder(told: bool, usual: Any) -> Callable[..., None]:
         if not isinstance(message, CorpusWarning):
             usual(message, *where)
         elif not told:
-            console().print(PRIVATE + message.args[0].told(as_option("fit")))
+            ends = any(message.args[1:])  # at too few words
+            console().print(PRIVATE + message.args[0].told(as_option("fit")) + _GOES_ON * ends)
 
     return show
 

@@ -60,6 +60,7 @@ def prevalence(
     --yes -y: Do not ask on a terminal before it spends.
     """
     from discreet.central.prevalence import brought
+    from discreet.central.prevalence.groups import grouping
     from discreet.cli.display import ask_to_spend, asks_before, console, print_guarantee, progress
     from discreet.engines import ProcessEngine
     from discreet.release.private_estimator import ledger_of_choices
@@ -123,10 +124,10 @@ def prevalence(
             n_units = None if known == "shards" else units_in_a_group(shares, documents, labels)
             there = "" if n_units is None else f"the median group has {many(n_units, called or unit)}"
         if n_units is not None and math.isfinite(epsilon):
-            points = brought.error_in_points(
-                n_units, len(release.topic_word), epsilon, delta, shares.count_weight
-            )
-            say.print(PRIVATE + expected_of_shares(there, points, len(release.topic_word)))
+            groups = grouping(shares.groups, shares.freq, shares.start, shares.end, "error").names
+            sizes = len(groups), len(release.topic_word)
+            reach = brought.reach_in_points(n_units, *sizes, epsilon, delta, shares.count_weight)
+            say.print(PRIVATE + expected_of_shares(there, reach, *sizes))
         if asks_before(yes, quiet):
             ask_to_spend(epsilon, book, say)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget

@@ -98,8 +98,8 @@ def review(
         _show(suspects, _PAGE, say)
     if ask:
         lines += _questions(release, suspects, _PAGE, say)
-        by = by or _answer("Who reviewed it (for the card)")
-        out = out or Path(_answer("New folder for the reviewed release"))
+        by = by or _needed("Who reviewed it (for the card)", "a name")
+        out = out or Path(_needed("New folder for the reviewed release", "a folder"))
         check_output_folder(out)
     if out is None and of_groups is None:
         if lines or by is not None or note is not None:
@@ -209,10 +209,17 @@ def _questions(
         try:
             parse([line])
         except ReleaseError:
-            say.print("not understood")
+            say.print("not understood; a line is such as: drop word solitude, or: name topic 2 = loneliness")
         else:
             lines.append(line)
     return list(dict.fromkeys(lines))
+
+
+def _needed(question: str, what: str) -> str:
+    """Ask until there is an answer."""
+    while not (answer := _answer(question, default="", show_default=False).strip()):
+        typer.echo(f"{what} is needed; Ctrl-C ends without a reviewed release.", err=True)
+    return answer
 
 
 def _answer(question: str, **how: Any) -> str:
