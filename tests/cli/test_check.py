@@ -186,8 +186,12 @@ def test_check_takes_all_that_fit_takes(capsys):
     assert options["fit"] == options["check"]
     assert run(["check", "--help"]) == 0
     said = capsys.readouterr().out
-    assert "--epsilon" not in said
-    assert "It takes the options of `discreet fit`: `discreet fit --help` lists them." in said
+    assert all(
+        f"  {name} " in said for name in ("--text", "--person", "--epsilon", "--topics", "--stop-words")
+    )
+    assert "--skip-empty" in said
+    assert "--out" not in said
+    assert "`discreet fit --help` lists the others." in " ".join(said.split())
 
 
 def test_fit_warns_before_it_spends_though_nobody_can_be_asked(notes, capsys):

@@ -69,7 +69,12 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert (made.shares().share.max(1) > 0.6).all()
     table = list(csv.DictReader((tmp_path / "wards.csv").read_text().splitlines()))
     assert len(table) == 9
-    assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
+    page = (tmp_path / "wards.html").read_text()
+    assert "<h1>3 topics in 3 groups by ward</h1>" in page
+    assert page.index("How to read the numbers") < page.index("Colours follow one test")
+    moving = made.moving().to_columns()
+    assert moving["topic"] == [1, 2, 3]
+    assert moving["moves"] == [True, True, True]
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
     assert "between each group and all the others, all tested together: 9 of 9 are clear at 95 %" in said

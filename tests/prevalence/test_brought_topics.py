@@ -1,6 +1,7 @@
 """Topics that are brought, and private shares of them: what a few hundred texts can pay for."""
 
 import csv
+import re
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,7 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     made = PrevalenceRelease.load("s.json")
     page = made.to_html()
     assert made.review is None
+    assert re.search(r"About \d+ persons with a word of the topics: the largest of 4 topics", page)
     assert "edited" not in page
     assert "The topics are public: they were brought, and cost nothing." in page
     assert "released before" not in page

@@ -39,7 +39,7 @@ def test_the_cards_tell_all_of_the_promise():
             "| neighbours | add or remove one |",
             f"| spent: epsilon | {epsilon_shown(made.promise.epsilon)} |",
             "| spent: delta | 1e-05 |",
-            "| noise | secure |",
+            "| noise | drawn by the operating system |",
             f"| noise in each sum | Gaussian, with a standard deviation of {made.noise:.4g} documents |",
             "covered by the promise above",
             "tell of no single document",

@@ -337,7 +337,7 @@ def test_other_is_no_period():
     made = release(shares, groups=names, configuration={"freq": "month"})
     assert made.periods == tuple(names[:-1])
     assert not made.growth().certain.any()
-    assert not made.moving().any()
+    assert not made.moving().moves.any()
     assert made.trend().level.shape == made.against_rest().difference.shape == (12, 2)
     page = made.to_html()
     assert "Grew:" not in page

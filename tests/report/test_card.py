@@ -29,7 +29,7 @@ def test_the_card_says_it_all():
         f"| epsilon | {promise.epsilon:.4g} |",
         "| delta | 1e-06 |",
         f"| found by | {promise.accountant} |",
-        "| noise | secure |",
+        "| noise | drawn by the operating system |",
         "| words | chosen privately; the choice is booked |",
         "| number of documents | about 1234 (a noisy number) |",
         "| vocabulary (sips) | Gaussian noise, multiplier 12 |",

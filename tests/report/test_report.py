@@ -64,7 +64,7 @@ def test_the_privacy_label_says_it_all():
         "one document",
         "add or remove one",
         guarantee.accountant,
-        "Noise secure",
+        "Noise drawn by the operating system",
         "chosen privately",
         "vocabulary (sips)",
         "Gaussian noise, multiplier 12",

@@ -474,7 +474,7 @@ def release_html(release: Release) -> str:
     head = ("topic", "share", "name", "words") if any(names) else ("topic", "share", "words")
     facts = [
         ("promise", wording.label_of(release)["promise"]),
-        ("noise", release.determinism),
+        ("noise", wording.noise_of(release)),
         *_left_on_ledger(release.ledger),
         ("words", wording.words_origin(release)),
         ("review", release.review or wording.NOT_REVIEWED),
@@ -488,7 +488,7 @@ def release_html(release: Release) -> str:
             for called, noise in zip(wording.naming(release), noisy.tolist(), strict=True)
         ]
         drawn = [map_svg(release.topic_word, weight, labels, range(1, topics + 1))]
-    return facts_html(f"{title}: {topics} topics, {words} words", facts, *drawn, table_html(head, rows))
+    return facts_html(f"{title}: {topics} topics, {words} words", facts, table_html(head, rows), *drawn)
 
 
 def _left_on_ledger(ledger: Ledger) -> list[tuple[str, str]]:
@@ -504,7 +504,7 @@ def numbers_html(release: NumbersRelease) -> str:
     promise = release.promise
     facts = [
         ("promise", wording.label_of(release)["promise"]),
-        ("noise", release.determinism),
+        ("noise", wording.noise_of(release)),
     ]
     if not isinstance(release, PrevalenceRelease):
         if isinstance(release, FitRelease):

@@ -116,7 +116,7 @@ def label_of(release: Release | NumbersRelease) -> dict[str, Any]:
     return {
         "no_privacy": math.isinf(promise.epsilon),
         "reproducible": release.reproducible,
-        "determinism": release.determinism,
+        "determinism": noise_of(release),
         "unit": promise.called,
         "unit_plural": plural(promise.called),
         "relation": promise.neighboring.replace("_", " "),
@@ -134,6 +134,11 @@ def label_of(release: Release | NumbersRelease) -> dict[str, Any]:
 def said_of(release: Release | NumbersRelease) -> list[tuple[str, str]]:
     """Return what people said of a release, but for its title, each with what it is."""
     return [(DETAILS[name], text) for name, text in details(release).items() if name != "title"]
+
+
+def noise_of(release: Promised) -> str:
+    """Return where the noise came from, or why nothing of this may leave."""
+    return "drawn by the operating system" if release.may_leave else release.determinism
 
 
 def weighed(release: PrevalenceRelease) -> tuple[str, str]:

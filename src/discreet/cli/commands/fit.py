@@ -184,11 +184,11 @@ def fit(**given: Any) -> None:
     _fit(False, **given)
 
 
-@options_of(_fit, "corpus")
+@options_of(_fit, "corpus", "text", "person", "epsilon", "topics", "stop_words", "skip_empty")
 def check(**given: Any) -> None:
     """Say what is in CORPUS, and what `discreet fit` with the same options would do: free, and for your eyes only.
 
-    It takes the options of `discreet fit`: `discreet fit --help` lists them.
+    It takes all options of `discreet fit`; `discreet fit --help` lists the others.
 
     It prints documents, persons, empty documents, the language as far as stop
     words tell, about how many words would be chosen, and whether the topics can be learned: exact, so as private as the

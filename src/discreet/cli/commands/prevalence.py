@@ -132,7 +132,8 @@ def prevalence(
             ask_to_spend(epsilon, book, say)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
-    made = details.with_details(shares.release_, today() if seed is None else None)
+    made = shares.release_ if by is None else shares.release_.with_settings(by=", ".join(fields))
+    made = details.with_details(made, today() if seed is None else None)
     written = files.save_with_card(made, out)
     if report is not None:
         made.to_html(report)

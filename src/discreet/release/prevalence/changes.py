@@ -149,6 +149,33 @@ class Trend(NamedTuple):
         return told or [f"No topic clearly moves {span}: noise and chance may explain it all."]
 
 
+class Moves(NamedTuple):
+    """Which topics' shares differ between groups; arrays of shape (n_topics,).
+
+    Attributes
+    ----------
+    moves : array, bool
+        Whether each surely differs, all topics together.
+    p_value : array
+        Holm's, over all topics.
+    topics : tuple of str
+        What each topic is called.
+    """
+
+    moves: NDArray[np.bool_]
+    p_value: Floats
+    topics: tuple[str, ...] = ()
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row for each topic, as columns; topics count from 1."""
+        numbers = {"moves": self.moves.tolist(), "p_value": self.p_value.tolist()}
+        return {"topic": list(range(1, len(self.topics) + 1)), "words": list(self.topics), **numbers}
+
+    def to_frame(self) -> Any:
+        """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
+        return frame(self.to_columns())
+
+
 def sampling_error(sums: Sums) -> Floats:
     """Return how far shares vary from one draw of that many units to the next, at most; shape (n_groups, n_topics)."""
     sizes, error = shares.group_sizes(sums)
@@ -233,18 +260,19 @@ def _holm(alone: Floats) -> Floats:
     return out.reshape(alone.shape)
 
 
-def moving(sums: Sums, level: float = 0.95) -> NDArray[np.bool_]:
-    """Whether each topic's share surely differs between the groups, all topics together; shape (n_topics,)."""
+def moving(sums: Sums, level: float = 0.95) -> Moves:
+    """Tell which topics' shares surely differ between the groups, all topics together."""
     sizes, error = shares.group_sizes(sums)
     n_groups, sizes = len(sizes), sizes[:, None]
     if n_groups == 1:
-        return np.zeros(sums.topics.shape[1], np.bool_)
+        return Moves(np.zeros(sums.topics.shape[1], np.bool_), np.ones(sums.topics.shape[1]))
     share = shares.overall(sums)
     noise = sums.noise**2 * (1 - 2 * shares.row_weight(sums) * share) + (share * error) ** 2
     variance = noise + np.maximum(sizes, 1.0) * np.maximum(share * (1 - share), 1e-12)
     best = (sizes * sums.topics / variance).sum(0) / np.maximum((sizes**2 / variance).sum(0), 1e-300)
     squares = ((sums.topics - sizes * best) ** 2 / variance).sum(0)
-    return _holm(np.asarray(chdtrc(n_groups - 1, squares))) < 1 - level
+    p_value = _holm(np.asarray(chdtrc(n_groups - 1, squares)))
+    return Moves(p_value < 1 - level, p_value)
 
 
 def trend(sums: Sums, level: float = 0.95) -> Trend:

@@ -24,7 +24,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.files import halves
 from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level
 from discreet.release.prevalence import changes
-from discreet.release.prevalence.changes import Differences, Trend
+from discreet.release.prevalence.changes import Differences, Moves, Trend
 from discreet.release.prevalence.shares import (
     Shares,
     Sums,
@@ -219,15 +219,16 @@ class PrevalenceRelease(NumbersRelease):
         """
         names, level = self._ordered(groups), checked_level(level)
         some = self._some(names)
-        found, moves = changes.trend(some, level), changes.moving(some, level)
+        found, moves = changes.trend(some, level), changes.moving(some, level).moves
         return found._replace(topics=self.topics, groups=names, moves=moves)
 
-    def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
-        """Whether each topic's share surely differs between groups, all topics together; shape (n_topics,).
+    def moving(self, *, level: float = 0.95) -> Moves:
+        """Return which topics' shares surely differ between groups, all topics together.
 
         Where groups are of dates, between the periods.
         """
-        return changes.moving(self._some(self.periods or self.groups), checked_level(level))
+        found = changes.moving(self._some(self.periods or self.groups), checked_level(level))
+        return found._replace(topics=self.topics)
 
     def against_rest(self, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in each group than in all the others together.
