@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.federated.test_sessions import TASK, Office, on_to
 from tests.prevalence.test_kept import brought_topics, crossed_shares, kept_fit
+from tests.release.test_files import release
 
-from discreet import Corpus, Ledger
+from discreet import Corpus, Ledger, Release
 from discreet._base.sealed import Seal
 from discreet.audit import AuditReport
 from discreet.corpus import ShardedCorpus, Tokenizer, write_shards
@@ -88,7 +89,13 @@ def session(folder):
     return path, read, PrivacyError
 
 
+def model(folder):
+    release().save(folder / "model")
+    return folder / "model" / "model.safetensors", lambda: Release.load(folder / "model"), ReleaseError
+
+
 KINDS = {
+    "model": model,
     "session": session,
     "shards": shards,
     "course": asked,

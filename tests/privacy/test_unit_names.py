@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Corpus, Ledger, PrivateFit, PrivateLDA, Release, TopicPrevalence, fit_topics
 from discreet.cli.app import run
-from discreet.errors import PrivacyError, ReleaseError
+from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.units import Guarantee, plural
 
@@ -154,20 +154,6 @@ def test_everything_that_is_released_says_it(tmp_path):
         assert "one patient" in one.card()
         assert "patients" in one.card()
     assert "weight in patients" in made.to_html()
-
-
-def test_the_sentence_of_a_file_names_the_unit_and_no_other(tmp_path):
-    from tests.release.test_files import rewrite, stated
-
-    ledger = Ledger(9.0, 1e-6, privacy_unit="person", unit_name="case worker")
-    ledger.reserve(events.gaussian(9.0), "topics")
-    made = Release([[0.5, 0.5]], ["a", "b"], ledger)
-    made.save(tmp_path / "m")
-    assert Release.load(tmp_path / "m") == made
-    for unit in ("case", "document", "patient", "person"):
-        rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", f"unit: {unit}")))
-        with pytest.raises(ReleaseError, match="does not say unit: case worker"):
-            Release.load(tmp_path / "m")
 
 
 def test_a_ledger_and_a_run_must_agree():

@@ -5,6 +5,7 @@ import struct
 from hashlib import sha256
 
 from discreet.privacy.ledger import file as ledger_file
+from discreet.release.files import SEAL
 
 MODEL, VOCABULARY = "model.safetensors", "vocabulary.txt"
 
@@ -16,9 +17,16 @@ def take_apart(raw):
     return header, json.loads(header["__metadata__"]["discreet"]), raw[8 + length :]
 
 
+def sealed(metadata):
+    """Return metadata as text whose checksum fits, as whoever changes them on purpose can make it."""
+    if isinstance(metadata, dict):
+        metadata = SEAL.close({name: part for name, part in metadata.items() if name != "checksum"})
+    return json.dumps(metadata, sort_keys=True)
+
+
 def put_together(header, metadata, numbers):
     """Return a file that is consistent, whatever the metadata say; text is taken as it is."""
-    text = metadata if isinstance(metadata, str) else json.dumps(metadata, sort_keys=True)
+    text = metadata if isinstance(metadata, str) else sealed(metadata)
     about = header.get("__metadata__") if isinstance(header, dict) else None
     if isinstance(about, dict) and isinstance(about.get("discreet"), str):
         header = {**header, "__metadata__": {**about, "discreet": text}}

@@ -1,7 +1,8 @@
 """A release as a folder, ``model.safetensors``, ``vocabulary.txt`` and ``README.md``; and hostile bytes to an error.
 
-``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
-schema's name, the settings, the ledger, the guarantee, the determinism label, and the SHA-256 of the vocabulary file.
+``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON, sealed
+(:mod:`discreet._base.sealed`), with the settings, the ledger, the figures of the guarantee, the determinism label, and
+the SHA-256 of the arrays and of the vocabulary file.
 ``vocabulary.txt`` holds a word a line, as JSON text where a word could not stand there as it is. ``README.md`` is the
 card, for people, and nothing is read back from it.
 
@@ -33,10 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.files import flush_folder, open_plain, read_json
+from discreet._base.sealed import Seal
 from discreet._base.validate import is_folder, is_there, path_shown
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import round_up
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -113,8 +114,7 @@ def from_line(line: str) -> str:
     return word
 
 
-_NAME = "discreet.release/"
-SCHEMA = _NAME + "1"
+SEAL = Seal("discreet.release/2", "release", ReleaseError)
 MODEL = "model.safetensors"
 #: Bounds in bytes, checked before anything is parsed; the same when writing, so that what is written can be read.
 LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
@@ -205,7 +205,7 @@ def read_header(raw: bytes, n_data: int) -> str:
             f"{MODEL} was not written by discreet: it lacks the metadata key 'discreet', or has others; "
             "give a folder that Release.save made."
         )
-    _check_schema(_json(about["discreet"]).get("schema"))
+    SEAL.opened(_json(about["discreet"]), MODEL)
     if "topic_word" not in entries or not set(entries) <= {*_ARRAYS}:
         raise _damaged(f"{MODEL} must hold topic_word and no arrays but {', '.join(_ARRAYS)}")
     expected = 0
@@ -276,43 +276,36 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
         raise _damaged(f"{MODEL} cannot be read ({_told(error, 200)})") from None
 
 
-def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
-    """Return a SHA-256 over what no other field accounts for: the arrays, the settings and the number of units."""
+def _digest_of_arrays(release: "Release") -> str:
     digest = sha256()
     for name in sorted(_ARRAYS):
         array = getattr(release, name)
         if array is not None:
             digest.update(f"{name} {array.shape}\n".encode())
             digest.update(np.ascontiguousarray(array, "<f8").data)
-    told = [configuration, release.n_units_noisy]
-    digest.update(json.dumps(told, sort_keys=True, ensure_ascii=True, allow_nan=False).encode())
     return digest.hexdigest()
 
 
 def _metadata(release: "Release", words: bytes, guarantee: Any) -> str:
-    configuration = {name: number_out(value) for name, value in release.configuration.items()}
     metadata = {
-        "schema": SCHEMA,
-        "configuration": configuration,
-        "content_sha256": _content_digest(release, configuration),
+        "configuration": {name: number_out(value) for name, value in release.configuration.items()},
+        "arrays_sha256": _digest_of_arrays(release),
         "ledger": release.ledger.to_json(),
         "determinism": release.determinism,
         "guarantee": guarantee,
         "n_units_noisy": release.n_units_noisy,
         "vocabulary_sha256": sha256(words).hexdigest(),
     }
-    return json.dumps(metadata, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return json.dumps(SEAL.close(metadata), sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
 def _guarantee(release: "Release") -> dict[str, Any]:
     found = release.promise
     return {
-        "words": release.guarantee,
         "epsilon": number_out(found.epsilon),
         "delta": found.delta,
         "privacy_unit": found.privacy_unit,
         "neighboring": found.neighboring,
-        "accountant": found.accountant,
     }
 
 
@@ -322,11 +315,7 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
             proved = _guarantee(release)
     except (DiscreetError, ArithmeticError, ValueError, MemoryError) as error:
         raise ReleaseError(f"the ledger in {MODEL} cannot be accounted for: {_told(error, 200)}") from None
-    if (
-        not isinstance(stated, dict)
-        or set(stated) != set(proved)
-        or not all(isinstance(stated[name], str) for name in ("words", "accountant"))
-    ):
+    if not isinstance(stated, dict) or set(stated) != set(proved):
         raise _damaged(f"{MODEL} must state its guarantee")
     claimed, found = number_in(stated["epsilon"]), number_in(proved["epsilon"])
     different = [name for name in ("delta", "privacy_unit", "neighboring") if stated[name] != proved[name]]
@@ -337,32 +326,6 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
             f"{_told(stated['privacy_unit'], 20)}) that its ledger does not prove (epsilon = {proved['epsilon']}, "
             f"delta = {proved['delta']}, {proved['privacy_unit']}): do not rely on it; ask whoever published it."
         )
-    # Another version may word its promise otherwise, but a sentence may claim no other figures than the fields do.
-    figures = {
-        "epsilon = ": round_up(claimed),
-        "delta = ": round_up(stated["delta"]),
-        "unit: ": release.promise.called,
-    }
-    for name, figure in figures.items() if math.isfinite(claimed) else ():
-        told = re.findall(rf"{name}({re.escape(figure)}|\S*?)[,.]?(?=\s|$)", stated["words"])
-        if set(told) != {figure}:
-            raise ReleaseError(
-                f"the sentence of the guarantee in {MODEL} does not say {name}{figure}, as its fields do: do not "
-                "rely on it; ask whoever published it."
-            )
-
-
-def _check_schema(schema: Any) -> None:
-    if schema == SCHEMA:
-        return
-    if isinstance(schema, str) and schema.startswith(_NAME):
-        advice = "upgrade discreet (pip install --upgrade discreet), or use the version that wrote it"
-    else:
-        advice = "give a folder that Release.save made"
-    raise ReleaseError(
-        f"this version of discreet understands releases of schema {SCHEMA}, but {MODEL} says {str(schema)[:40]!r}; "
-        f"{advice}."
-    )
 
 
 def settings_in(value: Any) -> dict[str, Any]:
