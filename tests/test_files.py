@@ -12,8 +12,7 @@ import pytest
 
 import discreet
 from discreet._base import files as module
-from discreet._base.files import lock_beside, open_plain, write_file, write_files
-from discreet._base.named_files import write_whole
+from discreet._base.files import lock_beside, open_plain, write_file, write_files, write_whole
 
 SOURCE = Path(discreet.__file__).parent
 # What each writer is called with: (folder, whether it is the second time) -> the file that was written.
@@ -69,7 +68,7 @@ def shares(folder, second):
 
 
 def page(folder, second):
-    from discreet._base.named_files import write_whole
+    from discreet._base.files import write_whole
     write_whole(b"<p>" * (1 + second), folder / "x.html", "the page")
     return folder / "x.html"
 

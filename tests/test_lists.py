@@ -3,7 +3,7 @@
 import pytest
 
 from discreet import ParameterError
-from discreet._base.named_files import list_lines, read_list
+from discreet._base.files import list_lines, read_list
 from discreet.cli import shares as by
 from discreet.corpus import Tokenizer, load_vocabulary
 from discreet.local.collector.access import Secrets

@@ -58,7 +58,7 @@ def fit(counts, seed):
     schedule = plan(n_units, MU, units.n_words, 2, 2)
     state, _ = full_batch.init(units, 2, 0.1, schedule, gate, n_units, vectors)
     for _ in range(2):
-        state, _ = full_batch.step(state, units, 0.1, gate)
+        state = full_batch.step(state, units, 0.1, gate)
 
 
 def score(monkeypatch, sides, which, seed, release):

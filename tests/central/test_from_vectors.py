@@ -143,7 +143,7 @@ def run(world, vectors, epsilon=4.0, n_units=None):
     schedule = plan(n_units or n, gdp_mu(epsilon, 1e-5), counts.shape[1], K)
     state, learned = full_batch.init(units, K, 0.1, schedule, gate, n, vectors)
     for _ in range(schedule.n_rounds):
-        state, _ = full_batch.step(state, units, 0.1, gate)
+        state = full_batch.step(state, units, 0.1, gate)
     return state, learned, gate, schedule
 
 

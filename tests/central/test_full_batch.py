@@ -51,7 +51,7 @@ def run(counts, persons, epsilon, seed=0):
     schedule = plan(n_units, mu, counts.shape[1], K)
     state, learned = full_batch.init(units, K, PRIOR, schedule, gate, n_units)
     for _ in range(schedule.n_rounds):
-        state, _ = full_batch.step(state, units, PRIOR, gate)
+        state = full_batch.step(state, units, PRIOR, gate)
     assert learned.words_a_unit == pytest.approx(
         np.clip(gate.passed[1][-1].values.sum() / max(n_units, 1), 1, math.sqrt(counts.shape[1])) ** 2
     )

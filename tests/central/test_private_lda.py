@@ -88,7 +88,7 @@ def test_epsilon_inf_is_the_same_code_without_noise(monkeypatch):
     schedule = plan(n_units, math.inf, 30, 2)
     state, _ = full_batch.init(units, 2, 0.1, schedule, gate, n_units)
     for _ in range(schedule.n_rounds):
-        state, _ = full_batch.step(state, units, 0.1, gate)
+        state = full_batch.step(state, units, 0.1, gate)
     topics = state.word_topic.T
     np.testing.assert_allclose(model.components_, topics / topics.sum(1, keepdims=True), rtol=1e-15)
     assert model.release_.n_units_noisy == 400

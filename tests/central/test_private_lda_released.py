@@ -209,9 +209,9 @@ def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
     init, step, count = full_batch.init, full_batch.step, full_batch.count_units
 
     def leaky_step(state, units, *others):
-        after, info = step(state, units, *others)
+        after = step(state, units, *others)
         share = state.theta.sum(0, dtype=float)
-        return after._replace(topic_weight=share / share.sum()), info
+        return after._replace(topic_weight=share / share.sum())
 
     def leaky_init(units, *others):
         state, learned = init(units, *others)
@@ -219,12 +219,12 @@ def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
         return state._replace(unigram=true / true.sum()), learned
 
     def leaky_sum(state, units, prior, gate):
-        after, info = step(state, units, prior, gate)
+        after = step(state, units, prior, gate)
         true = full_batch.round_sum(
             units, state.theta.copy(), state.word_topic, np.ones(30), prior, 1, state.contribution
         )
         topics = after.word_topic + 1e-6 * true / 2**18
-        return after._replace(word_topic=topics / topics.sum(0)), info
+        return after._replace(word_topic=topics / topics.sum(0))
 
     if leak in ("theta", "sum"):
         monkeypatch.setattr(full_batch, "step", leaky_step if leak == "theta" else leaky_sum)

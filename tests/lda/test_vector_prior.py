@@ -184,7 +184,7 @@ def run(counts, vectors, epsilon=1.0):
     schedule = plan(n_units, gdp_mu(epsilon, 1e-5), counts.shape[1], N_TOPICS)
     state, _ = full_batch.init(units, N_TOPICS, 0.1, schedule, gate, n_units, vectors)
     for _ in range(schedule.n_rounds):
-        state, _ = full_batch.step(state, units, 0.1, gate)
+        state = full_batch.step(state, units, 0.1, gate)
     return state, gate
 
 

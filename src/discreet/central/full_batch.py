@@ -46,8 +46,7 @@ from discreet.central.sums.units import (
     square,
     unigram_sum,
 )
-from discreet.lda.denoise import read_rates
-from discreet.lda.joint import UNKNOWN, Joint, read_topics
+from discreet.lda.denoise import UNKNOWN, Joint, read_rates, read_topics
 from discreet.lda.questions import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions
 from discreet.privacy.bound import MAX_BITS
@@ -138,13 +137,6 @@ class Learned(NamedTuple):
     vectors_used: str
 
 
-class Info(NamedTuple):
-    """About one round; released values only."""
-
-    noise_multiplier: float
-    change: float
-
-
 def count_units(units: Units | ShardedUnits, gate: SharedGaussian) -> float:
     """Release the number of units."""
     return float(gate.release(count_sum(units), COUNT_SHARE, "count").values[0])
@@ -232,9 +224,7 @@ def _start(
     return topics, structure(together, weights, n_units, pairs.noise, unigram[chosen])
 
 
-def step(
-    state: State, units: Units | ShardedUnits, doc_topic_prior: float, gate: SharedGaussian
-) -> tuple[State, Info]:
+def step(state: State, units: Units | ShardedUnits, doc_topic_prior: float, gate: SharedGaussian) -> State:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = _weights_of_rounds(state.unigram)
     total = round_sum(
@@ -251,9 +241,7 @@ def step(
     if state.frequencies is not None:
         frequencies = state.frequencies.with_round(noisy, weights)
         state = state._replace(frequencies=frequencies, unigram=frequencies.read())
-    after = read_round(state, noisy, weights)
-    change = float(np.abs(after.word_topic - state.word_topic).sum() / 2 / after.word_topic.shape[1])
-    return after, Info(noisy.noise, change)
+    return read_round(state, noisy, weights)
 
 
 def start_prior(vectors: Floats | None, unigram: Floats, n_topics: int) -> VectorPrior | None:

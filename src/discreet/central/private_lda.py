@@ -247,7 +247,7 @@ class PrivateLDA(PrivateTopicModel):
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
                 warn_caller(forecast.in_words(), WeakForecastWarning)
         for _ in steps(self.callback, "training rounds", schedule.n_rounds):
-            state, _ = full_batch.step(state, units, self.doc_topic_prior, gate)
+            state = full_batch.step(state, units, self.doc_topic_prior, gate)
         topics, noise_in_topics = full_batch.read_out(state, schedule.last_step)
         return Fitted(
             topic_word=rows_of(topics),

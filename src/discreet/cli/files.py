@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import discreet
-from discreet._base.named_files import write_whole
+from discreet._base.files import write_whole
 from discreet.cli.options import called, check_output_file, refuse_given
 from discreet.corpus.formats.table import FORMATS
 from discreet.errors import ParameterError, PrivacyError, ReleaseError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import discreet
-from discreet._base.named_files import read_list
+from discreet._base.files import read_list
 from discreet.cli.options import PRIVATE, Group
 from discreet.errors import CorpusError, Parameter, ParameterError
 
@@ -148,7 +148,7 @@ _MOST_SHOWN = 12
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
     """Write all shares as a table: .csv."""
-    from discreet._base.named_files import write_whole
+    from discreet._base.files import write_whole
     from discreet.report.prevalence_page import table_csv
 
     write_whole(table_csv(made).encode(), path, "the table")

@@ -61,7 +61,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet._base.named_files import read_list
+from discreet._base.files import read_list
 from discreet._base.validate import is_there, shown
 from discreet.errors import CorpusError, Parameter, ParameterError
 

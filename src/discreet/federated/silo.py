@@ -47,8 +47,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet._base.files import hold_folder, open_plain, read_json
-from discreet._base.named_files import write_whole
+from discreet._base.files import hold_folder, open_plain, read_json, write_whole
 from discreet._base.sealed import Seal
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._base.files import read_json
-from discreet._base.named_files import write_whole
+from discreet._base.files import read_json, write_whole
 from discreet._base.validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account

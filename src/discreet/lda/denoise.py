@@ -9,7 +9,13 @@ expectation-maximisation on the marginal likelihood: a nonparametric maximum-lik
 The topics of a round differ in size and in how far their words depart from the base. So each column of cells may have a
 law of its own: as many further steps from the law of all cells, which holds it where a column says little.
 
-This sees released values only, so it costs nothing.
+*Topics.* A round of central training, or of answers about whole documents, releases a noisy number for each word and
+topic, of words that had public weights. :meth:`Joint.with_round` averages them, :func:`read_topics` reads them.
+Topics move from round to round, so earlier numbers are of other topics. As in a Kalman filter, a cell's precision P
+counts as :math:`1 / (1/P + (p_v / K)^2)` a round later: it moves by about its own size. The louder the noise is beside
+that, the longer a number counts; without noise only the last round does.
+
+All of this sees released values and public word vectors only, so it costs nothing.
 
 References
 ----------
@@ -18,9 +24,16 @@ Koenker, Mizera, "Convex optimization, shape constraints, compound decisions, an
 doi:10.1080/01621459.2013.869224.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.lda.vectors import VectorPrior, expected_topics, follow
+
+Floats = NDArray[np.float64]
+#: Of the unigram in each topic, for words of which the numbers tell nothing; of the usual size, in each topic's weight.
+UNKNOWN = 0.002
 #: Lifts over the base that a topic's word may have: none at all, or from far below to far above it.
 LIFTS = np.concatenate([[0.0], np.geomspace(0.02, 100, 40)])
 #: Half of the way from one lift to the next.
@@ -32,13 +45,13 @@ _LEAST_RATE = 1e-9
 
 
 def posterior_mean(
-    noisy: NDArray[np.float64],
-    base: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    lifts: NDArray[np.float64] = LIFTS,
+    noisy: Floats,
+    base: Floats,
+    noise: Floats,
+    lifts: Floats = LIFTS,
     *,
     by_column: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Estimate what stands under noise of known size: an array of the shape of ``noisy``, released values; not
     negative.
 
@@ -63,7 +76,7 @@ def posterior_mean(
     return answer.reshape(noisy.shape)
 
 
-def read_rates(noisy: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+def read_rates(noisy: Floats, noise: Floats) -> Floats:
     """Estimate positive rates, (n,), that are around one mean, such as how frequent words are.
 
     ``noisy`` are returned as they are, or nearly 0, where there is no noise, whose standard deviations are ``noise``.
@@ -76,11 +89,11 @@ def read_rates(noisy: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArra
 
 
 def _law(
-    noisy: tuple[NDArray[np.float64], ...],
+    noisy: tuple[Floats, ...],
     cells: NDArray[np.int64],
-    lifts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    lifts: Floats,
+    weights: Floats,
+) -> Floats:
     """Fit the weights of the lifts to these cells of (values, bases, deviations), from ``weights`` on."""
     if cells.size == 0:
         return weights
@@ -97,12 +110,12 @@ def _law(
 
 
 def _means(
-    values: NDArray[np.float64],
-    bases: NDArray[np.float64],
-    deviations: NDArray[np.float64],
-    lifts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    values: Floats,
+    bases: Floats,
+    deviations: Floats,
+    lifts: Floats,
+    weights: Floats,
+) -> Floats:
     posterior = _likelihood(values, bases, deviations, lifts) * weights
     posterior /= posterior.sum(1, keepdims=True)
     within = (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2
@@ -113,14 +126,80 @@ def _means(
 
 
 def _likelihood(
-    values: NDArray[np.float64],
-    bases: NDArray[np.float64],
-    deviations: NDArray[np.float64],
-    lifts: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    values: Floats,
+    bases: Floats,
+    deviations: Floats,
+    lifts: Floats,
+) -> Floats:
     """Likelihood of each cell under each lift, up to a factor of the cell's own: (n_cells, n_lifts)."""
     variance = deviations[:, None] ** 2 + (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2 + 1e-300
     gap = values[:, None] - bases[:, None] * lifts
     log = -0.5 * (gap * gap / variance + np.log(variance))
     log -= log.max(1, keepdims=True)
     return np.exp(log) + 1e-30
+
+
+class Joint(NamedTuple):
+    """Running mean of noisy joint distributions of words and topics."""
+
+    #: (n_words, n_topics).
+    values: Floats
+    #: (n_words,): variance of the noise in each cell of a row.
+    variance: Floats
+    #: (n_words,): of the mean, as far as topics have stayed where they were.
+    precision: Floats
+
+    @classmethod
+    def nothing(cls, n_words: int, n_topics: int) -> "Joint":
+        """Return the mean of no rounds."""
+        return cls(np.zeros((n_words, n_topics)), np.zeros(n_words), np.zeros(n_words))
+
+    def with_round(self, noisy: Floats, noise: float, weights: Floats, unigram: Floats) -> "Joint":
+        """Average it with a round's numbers, (n_words, n_topics), of words that had these public weights.
+
+        ``noise``: standard deviation in each number; ``unigram``: how frequent words are.
+        """
+        level = noisy / weights[:, None]
+        mass = max(float(level.sum()), 1e-9)
+        level = level / mass
+        if not noise:
+            return self._replace(values=level)
+        deviation = noise / weights / mass
+        moved = (unigram / level.shape[1]) ** 2
+        old = self.precision / (1 + self.precision * moved)
+        precision = old + deviation**-2
+        share = 1 - old / precision
+        return Joint(
+            (1 - share)[:, None] * self.values + share[:, None] * level,
+            (1 - share) ** 2 * self.variance + share**2 * deviation**2,
+            precision,
+        )
+
+
+class Topics(NamedTuple):
+    """What a joint distribution says."""
+
+    #: (n_words, n_topics): columns sum to 1.
+    word_topic: Floats
+    #: (n_topics,).
+    weight: Floats
+    prior: VectorPrior | None
+
+
+def read_topics(joint: Joint, unigram: Floats, prior: VectorPrior | None) -> Topics:
+    """Read topics: under the prior of public word vectors, where there is one, and then cell by cell."""
+    weight = np.maximum(joint.values.sum(0), 0.0)
+    weight = weight + UNKNOWN * (weight.sum() or 1.0) / len(weight)
+    weight /= weight.sum()
+    base = unigram[:, None] * weight
+    if joint.variance.any():
+        if prior is not None:
+            prior = follow(prior, joint.values, joint.variance, unigram, weight)
+            base = expected_topics(prior.directions, prior.coordinates, unigram) * weight
+        read = posterior_mean(joint.values, base, np.sqrt(joint.variance)[:, None], by_column=True)
+    else:
+        read = np.maximum(joint.values, 0.0)
+    # A topic in which nothing stands above the noise falls back to what was expected.
+    read = np.where(read.sum(0) > 0, read, base)
+    topics = (1 - UNKNOWN) * read / read.sum(0) + UNKNOWN * unigram[:, None]
+    return Topics(topics / topics.sum(0), weight, prior)

@@ -52,8 +52,7 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet._base.threads import one_blas_thread
-from discreet.lda.denoise import read_rates
-from discreet.lda.joint import UNKNOWN, Joint, read_topics
+from discreet.lda.denoise import UNKNOWN, Joint, read_rates, read_topics
 from discreet.lda.moments.fit import descend, softmax
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, topics_of_vectors
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtri
 
+from discreet._base.files import write_whole
 from discreet._base.lazy import later
-from discreet._base.named_files import write_whole
 from discreet._base.sealed import Seal
 from discreet._base.validate import Rule, is_number, is_whole, kind_of, number, shown
 from discreet._version import __version__

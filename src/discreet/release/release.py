@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import COUNT_ITS_WORDS, first_words, holds_text, in_order, is_frame, known_words
 from discreet._base.display import frame
+from discreet._base.files import write_whole
 from discreet._base.lazy import is_sharded, later
-from discreet._base.named_files import write_whole
 from discreet._base.validate import Rule, check, is_there, kind_of, nearest, number, optional, shown, whole
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger

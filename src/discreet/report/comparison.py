@@ -34,7 +34,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
 from discreet._base.display import document, frame
-from discreet._base.named_files import write_whole
+from discreet._base.files import write_whole
 from discreet.errors import ReleaseError
 from discreet.release.numbers import mark_of
 from discreet.release.release import Release

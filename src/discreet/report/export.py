@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet._base.named_files import write_whole
+from discreet._base.files import write_whole
 from discreet._base.validate import check, optional, whole
 from discreet.errors import ReleaseError
 from discreet.release.release import Release, topic_columns

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from discreet._base.named_files import list_lines
+from discreet._base.files import list_lines
 from discreet._base.persons import check_same_rows
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import check_length, contribution_bound

@@ -47,7 +47,7 @@ def audit(
     --seed: Make the audit reproducible.
     --json: Write scores and members here. Not for release.
     """
-    from discreet._base.named_files import write_whole
+    from discreet._base.files import write_whole
     from discreet.audit import lira
     from discreet.cli.display import console, progress
     from discreet.cli.files import say_skipped

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import discreet
-from discreet._base.named_files import list_lines, read_list, write_whole
+from discreet._base.files import list_lines, read_list, write_whole
 from discreet.cli.files import check_release_file, save_with_card
 from discreet.cli.options import About, check_output_file, check_output_folder, today
 from discreet.errors import ParameterError, ReleaseError

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
-from discreet._base.named_files import write_whole
+from discreet._base.files import write_whole
 from discreet._base.sealed import Seal
 from discreet.corpus.counting import canonical_counts
 from discreet.corpus.formats.table import MANIFEST

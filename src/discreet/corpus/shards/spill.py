@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base.arrays import Csr
-from discreet._base.named_files import write_whole
+from discreet._base.files import write_whole
 from discreet._base.persons import person_keys
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import PathLike

@@ -22,7 +22,7 @@ from h11 import LocalProtocolError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet._base.named_files import read_list
+from discreet._base.files import read_list
 from discreet.errors import Parameter, ParameterError, Part
 
 _log = logging.getLogger(__name__)

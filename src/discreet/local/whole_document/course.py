@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet._base.files import lock_beside
-from discreet._base.named_files import write_whole
+from discreet._base.files import lock_beside, write_whole
 from discreet._base.sealed import Seal
 from discreet.corpus.word_vectors import file_digest
 from discreet.errors import CorpusError, DiscreetError, ParameterError

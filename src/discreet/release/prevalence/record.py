@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.display import frame
+from discreet._base.files import write_whole
 from discreet._base.lazy import later
-from discreet._base.named_files import write_whole
 from discreet._base.sealed import Seal
 from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, ReleaseError
