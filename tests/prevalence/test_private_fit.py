@@ -206,7 +206,7 @@ def test_a_file_cannot_decide_how_long_its_ledger_takes_to_price(tmp_path):
         entries.append({"purpose": "x", "booking": number, "event": event})
     entries.append({"purpose": "x", "booking": 200, "event": events.to_json(events.pure(1.0))})
     del values["ledger"]["checksum"]
-    values["ledger"]["checksum"] = ledger_file._checksum(values["ledger"])
+    values["ledger"]["checksum"] = ledger_file.checksum_of(values["ledger"])
     reseal(tmp_path / "fit.json", FitRelease.SEAL, ledger=values["ledger"])
     with pytest.raises(ReleaseError, match="2,000 steps to price"):
         FitRelease.load(tmp_path / "fit.json")

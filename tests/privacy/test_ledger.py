@@ -359,7 +359,7 @@ def test_json_makes_no_second_budget():
     ledger.reserve(release_of(1), "topics")
     open_then = {**ledger.to_json(), "id": "0" * 32}
     del open_then["checksum"]
-    open_then["checksum"] = ledger_file._checksum(open_then)
+    open_then["checksum"] = ledger_file.checksum_of(open_then)
     for told in (ledger.to_json(), open_then):
         read = Ledger.from_json(told)
         assert read == ledger
@@ -437,7 +437,7 @@ def sealed(entries, epsilon=1.0, delta=1e-6, unit="document"):
     """Return JSON values with a checksum that fits, whatever they say."""
     content = Ledger(epsilon, delta, privacy_unit=unit).snapshot().to_json() | {"entries": entries}
     del content["checksum"]
-    return {**content, "checksum": ledger_file._checksum(content)}
+    return {**content, "checksum": ledger_file.checksum_of(content)}
 
 
 @pytest.mark.parametrize(
@@ -540,7 +540,7 @@ def test_json_of_a_ledger_without_a_file_is_no_ledger_file(tmp_path):
 def test_numbers_and_lists_that_are_none_are_refused(change):
     content = {**Ledger(1, 1e-6).to_json(), **change}
     del content["checksum"]
-    content["checksum"] = ledger_file._checksum(content)
+    content["checksum"] = ledger_file.checksum_of(content)
     with pytest.raises(PrivacyError, match="restore it from a copy"):
         Ledger.from_json(content)
 

@@ -137,6 +137,6 @@ def test_a_file_with_a_broken_division_is_refused(change):
     value = ledger.snapshot().to_json()
     value["entries"][0] |= change
     value.pop("checksum")
-    value["checksum"] = ledger_file._checksum(value)
+    value["checksum"] = ledger_file.checksum_of(value)
     with pytest.raises(PrivacyError):
         Ledger.from_json(value)

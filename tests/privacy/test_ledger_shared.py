@@ -481,7 +481,7 @@ def test_a_nonce_is_kept_with_the_ledger_and_left_out_of_records(tmp_path):
         values = json.loads(path.read_text())
         values["entries"][0]["nonce"] = damaged
         del values["checksum"]
-        values["checksum"] = ledger_file._checksum(values)
+        values["checksum"] = ledger_file.checksum_of(values)
         path.write_text(json.dumps(values))
         if damaged == "":  # as in a file from before there were any
             assert len(Ledger.open(path).entries) == 2

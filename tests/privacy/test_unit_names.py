@@ -81,13 +81,13 @@ def test_what_is_no_plain_word_is_refused_wherever_it_is_given(name):
 
 
 def test_a_name_in_a_changed_file_is_checked_too():
-    from discreet.privacy.ledger.file import _checksum
+    from discreet.privacy.ledger.file import checksum_of
 
     told = named().snapshot().to_json()
     told["unit_name"] = "<script>"
     told.pop("checksum")
     with pytest.raises(PrivacyError, match="plain words"):
-        Ledger.from_json({**told, "checksum": _checksum(told)})
+        Ledger.from_json({**told, "checksum": checksum_of(told)})
 
 
 @pytest.mark.parametrize("unit", ["document", "word", "report"])

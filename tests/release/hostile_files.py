@@ -53,7 +53,7 @@ def with_entries(metadata, events, **budget):
     entries = [{"purpose": "x", "booking": i, "event": event} for i, event in enumerate(events, 1)]
     ledger = {**metadata["ledger"], **budget, "entries": entries}
     del ledger["checksum"]
-    return {**metadata, "ledger": {**ledger, "checksum": ledger_file._checksum(ledger)}}
+    return {**metadata, "ledger": {**ledger, "checksum": ledger_file.checksum_of(ledger)}}
 
 
 def write_words(folder, raw):

@@ -18,8 +18,9 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 
@@ -322,3 +323,12 @@ def read_json(text: bytes | str) -> Any:
     if twice:
         raise ValueError("a name twice")
     return value
+
+
+def checksum_of(content: Mapping[str, Any]) -> str:
+    """Return a digest of values in their one canonical form; none where JSON cannot hold them."""
+    try:
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return ""
+    return blake2b(canonical.encode(), digest_size=16).hexdigest()

@@ -10,11 +10,10 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet._base.files import read_json
+from discreet._base.files import checksum_of, read_json
 from discreet._base.validate import path_shown
 from discreet.errors import DiscreetError
 
@@ -45,7 +44,7 @@ class Seal(NamedTuple):
     def close(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return values with the schema's name and the digest."""
         closed = {"schema": self.schema, **content}
-        return {**closed, "checksum": _digest(closed)}
+        return {**closed, "checksum": checksum_of(closed)}
 
     def opened(self, value: Any, where: object) -> dict[str, Any]:
         """Return what :meth:`close` was given; ``error`` for all else. ``where`` is what to call the file."""
@@ -61,7 +60,7 @@ class Seal(NamedTuple):
                 f"{where} holds no {self.thing} of schema {self.schema}, which this version reads: it says "
                 f"{ascii(schema)[:40]}; {advice}."
             )
-        if not checksum or checksum != _digest(content):
+        if not checksum or checksum != checksum_of(content):
             raise self.error(
                 f"{where}: the checksum does not fit the content: it was damaged or edited; {self.cure}."
             )
@@ -104,11 +103,3 @@ class Seal(NamedTuple):
             raise self.error(
                 f"{path_shown(path)} holds no {self.thing}: it cannot be read ({fault.strerror or fault}); {self.cure}."
             ) from None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    try:
-        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        return ""
-    return blake2b(canonical.encode(), digest_size=16).hexdigest()

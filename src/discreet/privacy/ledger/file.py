@@ -26,12 +26,18 @@ import stat
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet._base.files import has_handle_locks, lock_beside, lock_handle, read_json, write_file
+from discreet._base.files import (
+    checksum_of,
+    has_handle_locks,
+    lock_beside,
+    lock_handle,
+    read_json,
+    write_file,
+)
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.filter import Budget, Standing, Standings
@@ -83,7 +89,7 @@ def seal(fields: Fields) -> dict[str, Any]:
         content["id"] = fields.identity
     if fields.path is not None:
         content["path"] = fields.path
-    return {**content, "checksum": _checksum(content)}
+    return {**content, "checksum": checksum_of(content)}
 
 
 def check(value: Any) -> Fields:
@@ -101,7 +107,7 @@ def check(value: Any) -> Fields:
         raise PrivacyError(
             f"expected a ledger of schema {SCHEMA}, but it says {str(schema)[:40]!r}; {advice}"
         )
-    if not checksum or checksum != _checksum(content):
+    if not checksum or checksum != checksum_of(content):
         raise PrivacyError(
             "the ledger's checksum does not fit its content: it was damaged or edited; restore it from a copy."
         )
@@ -283,14 +289,6 @@ def _replace(path: Path, value: dict[str, Any], expected: tuple[int, int] | None
 
     mode = _OWNER if expected is None else None  # a new one; later as somebody has set it
     write_file(path, lambda file: file.write(text.encode()), mode=mode, before=still_there)
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    try:
-        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        return ""
-    return blake2b(canonical.encode(), digest_size=16).hexdigest()
 
 
 _homes: dict[str, "Storage"] = {}  # of ledger files: opened or booked on last in this process
