@@ -19,26 +19,17 @@ from discreet.errors import DiscreetError
 
 
 class Seal(NamedTuple):
-    """One kind of file.
+    """One kind of file."""
 
-    Attributes
-    ----------
-    schema : str
-        Kind and version, such as "discreet.ledger/2".
-    thing : str
-        What such a file holds, for errors: "kept reports".
-    error : type of DiscreetError
-        What is raised for any other file.
-    cure : str
-        What to do where one is damaged.
-    largest : int
-        Bytes that a file may have.
-    """
-
+    #: Kind and version, such as "discreet.reports/2".
     schema: str
+    #: What such a file holds, for errors: "kept reports".
     thing: str
+    #: Raised for any other file.
     error: type[DiscreetError]
+    #: What to do where one is damaged.
     cure: str = "restore it from a copy"
+    #: Bytes that one may have.
     largest: int = 2**26
 
     def close(self, content: Mapping[str, Any]) -> dict[str, Any]:
