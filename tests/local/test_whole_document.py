@@ -228,7 +228,8 @@ def fitted(n):
 
 
 @pytest.mark.integration
-def test_answers_teach_what_vectors_do_not_know(learned):
+def test_answers_teach_what_vectors_do_not_know():
+    learned = fitted(60_000)
     alone = a_model(shares=(1.0,)).fit(documents(5000), vocabulary=WORDS)
     assert distance(learned) < 0.7 * distance(alone)
     assert np.abs(learned.topic_word_.sum(1) - 1).max() < 1e-12

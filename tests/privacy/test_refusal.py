@@ -132,10 +132,12 @@ def test_no_estimator_with_a_ledger_is_left_out():
 
 
 @pytest.mark.integration
-def test_what_is_advised_for_the_choice_of_a_number_of_topics_can_be_taken():
+def test_a_refused_choice_of_a_number_of_topics_says_what_is_left_and_half_of_it_can_be_taken():
     ledger = begun()
     ask = {"ledger": ledger, "random_state": 0, "allow_unlearnable": True}
     with pytest.raises(BudgetExceeded) as refused:
         choose_n_topics_privately(X, [2, 3], epsilon=1.9, **ask)
-    choose_n_topics_privately(X, [2, 3], epsilon=advised(refused), **ask)
+    left = float(re.search(r"What is left is epsilon = ([\d.]+)", str(refused.value))[1])
+    assert 1.2 < left < 1.9
+    choose_n_topics_privately(X, [2, 3], epsilon=left / 2, **ask)
     assert ledger.spent().epsilon <= 2 * (1 + 1e-9)
