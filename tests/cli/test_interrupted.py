@@ -1,5 +1,6 @@
 """Ctrl-C: what was booked is said, and what to do; typer alone ends without a word."""
 
+import importlib
 import json
 import re
 import sys
@@ -7,7 +8,6 @@ import sys
 import pytest
 
 from discreet import Ledger
-from discreet.cli import main
 from discreet.cli.app import run
 from discreet.privacy.accounting import events
 
@@ -78,6 +78,6 @@ def test_nothing_was_booked_where_it_is_still_loading(monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, "discreet.cli.app")
     monkeypatch.setattr(sys, "meta_path", [Pressed, *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
-        main()
+        importlib.reload(sys.modules["discreet.cli"])
     assert ended.value.code == 130
     assert capsys.readouterr().err == "discreet: interrupted: nothing was read or booked.\n"

@@ -129,6 +129,11 @@ def _options(
     pass
 
 
+def main() -> None:
+    """Run the command. Errors on purpose become one line on standard error, never a traceback."""
+    sys.exit(run(sys.argv[1:]))
+
+
 def run(arguments: list[str]) -> int:
     """Run the command with ``arguments`` and return its exit code."""
     with warnings.catch_warnings():
