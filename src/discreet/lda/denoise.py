@@ -99,12 +99,10 @@ def _law(
         return weights
     # An even stride through the cells: as good as a random subset here, and the same every time.
     fitted = cells[:: max(1, -(-cells.size // _FITTED_CELLS))]
-    values, bases, deviations = (part[fitted] for part in noisy)
-    likelihood = _likelihood(values, bases, deviations, lifts)
-    for _ in range(_ITERATIONS):
-        posterior = likelihood * weights
-        posterior /= posterior.sum(1, keepdims=True)
-        weights = posterior.mean(0) + 1e-9
+    likelihood = _likelihood(*(part[fitted] for part in noisy), lifts)
+    for _ in range(_ITERATIONS):  # by einsum, not BLAS, whose sums depend on its threads
+        rate = 1 / np.einsum("lc,l->c", likelihood, weights)
+        weights = weights * np.einsum("lc,c->l", likelihood, rate) / fitted.size + 1e-9
         weights /= weights.sum()
     return weights
 
@@ -116,13 +114,12 @@ def _means(
     lifts: Floats,
     weights: Floats,
 ) -> Floats:
-    posterior = _likelihood(values, bases, deviations, lifts) * weights
-    posterior /= posterior.sum(1, keepdims=True)
-    within = (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2
-    gain = within / (within + deviations[:, None] ** 2 + 1e-300)
-    centres = bases[:, None] * lifts
-    means = centres + gain * (values[:, None] - centres)
-    return np.maximum((posterior * means).sum(1), 0.0)
+    posterior = _likelihood(values, bases, deviations, lifts) * weights[:, None]
+    posterior /= posterior.sum(0)
+    centres = bases * lifts[:, None]
+    within = (_RELATIVE_WIDTH * centres) ** 2
+    gain = within / (within + deviations**2 + 1e-300)
+    return np.maximum((posterior * (centres + gain * (values - centres))).sum(0), 0.0)
 
 
 def _likelihood(
@@ -131,12 +128,11 @@ def _likelihood(
     deviations: Floats,
     lifts: Floats,
 ) -> Floats:
-    """Likelihood of each cell under each lift, up to a factor of the cell's own: (n_cells, n_lifts)."""
-    variance = deviations[:, None] ** 2 + (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2 + 1e-300
-    gap = values[:, None] - bases[:, None] * lifts
-    log = -0.5 * (gap * gap / variance + np.log(variance))
-    log -= log.max(1, keepdims=True)
-    return np.exp(log) + 1e-30
+    """Likelihood of each cell under each lift, up to a factor of the cell's own: (n_lifts, n_cells)."""
+    centres = bases * lifts[:, None]
+    variance = deviations**2 + (_RELATIVE_WIDTH * centres) ** 2 + 1e-300
+    log = -0.5 * ((values - centres) ** 2 / variance + np.log(variance))
+    return np.exp(log - log.max(0)) + 1e-30
 
 
 class Joint(NamedTuple):
