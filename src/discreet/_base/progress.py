@@ -29,8 +29,8 @@ class _Default:
 
     def callback(self) -> Callback | None:
         """Return the bars, or None where nothing is to be drawn."""
-        wanted = _is_interactive() if self.wanted is None else self.wanted
-        if not wanted:
+        interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules
+        if not (interactive if self.wanted is None else self.wanted):
             return None
         if self._bars is None:
             self._bars = Bars()
@@ -86,10 +86,6 @@ def watched(callback: Callback | None, stage: str, items: Iterable[Item]) -> Ite
         if done % _TOLD_EVERY == 0:
             tell(callback, stage, done, total)
     tell(callback, stage, done, done)
-
-
-def _is_interactive() -> bool:
-    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
 
 
 #: Seconds after which a stage is drawn, and between two drawings of it.

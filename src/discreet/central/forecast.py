@@ -206,12 +206,14 @@ class Learnability:
             gap += f" ({low} to {high} %)"
         noisy = "With the noise, topics" if math.isfinite(self.mu) else "Topics"
         told = ""
+        if self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu):
+            told = " Few topics that share hardly a word lose less."
         if self.topics == "cannot tell":
-            told = " Whether there are topics cannot be told through the noise."
+            told += " Whether there are topics cannot be told through the noise."
         said = (
             f"Forecast: {verdict}.{self._covered()} {noisy} of {self.n_words:,} words fit the texts {gap} worse than "
             f"without privacy (by perplexity{self._assumed()}; {f'x = {x}' if x else 'x below 0.01'}{self._guessed()})."
-            f"{self._shared()}{told}"
+            f"{told}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
@@ -232,10 +234,6 @@ class Learnability:
         (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
         sizes = f"{few} to {many} topics of {least} to {most:,} words, x from {easy:g} to {hard:g}"
         return f"; a guess: measured were {sizes}"
-
-    def _shared(self) -> str:
-        few = self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu)
-        return " Few topics that share hardly a word lose less." if few else ""
 
     def _covered(self) -> str:
         if self.covered is None:

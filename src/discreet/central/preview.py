@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from discreet._base.arrays import Csr
 from discreet._base.callers import warn_caller
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
 from discreet.central.private_lda import PrivateLDA
@@ -174,7 +173,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
     )
     return Preview(
         corpus.n_documents,
-        _empty(corpus.counts),
+        int((np.diff(corpus.counts.indptr) == 0).sum()),
         n_units,
         1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
         called,
@@ -221,10 +220,6 @@ def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: b
     spent = round_up(composed_epsilon([event], topics.delta).epsilon) if in_turn else round_up(topics.epsilon)
     kept = "the choice of words stays booked" if in_turn else "all stays booked"
     return f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}."
-
-
-def _empty(counts: Csr) -> int:
-    return int((np.diff(counts.indptr) == 0).sum())
 
 
 def bookings(words: PrivateCountVectorizer, topics: PrivateLDA) -> tuple[list["Event"], GaussianChoice]:

@@ -175,12 +175,10 @@ class Tokenizer:
             told["stop_words"] = ", ".join(self.stop_word_lists)
         if self.ngram_range != (1, 1):
             told["ngram_range"] = "{},{}".format(*self.ngram_range)
-            told["stop_words_digest"] = self.stop_word_digest()
+            # Runs of tokens depend on the stop words themselves.
+            words = "\n".join(sorted(self.stop_words)).encode("utf-8", "surrogatepass")
+            told["stop_words_digest"] = sha256(words).hexdigest()[:16]
         return told
-
-    def stop_word_digest(self) -> str:
-        """Return a digest of the stop words, on which runs of tokens depend."""
-        return sha256("\n".join(sorted(self.stop_words)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def tokens(self, text: str) -> Iterator[str]:
         """Yield the tokens of one text, n-grams included."""

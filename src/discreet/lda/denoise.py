@@ -99,7 +99,8 @@ def _law(
         return weights
     # An even stride through the cells: as good as a random subset here, and the same every time.
     fitted = cells[:: max(1, -(-cells.size // _FITTED_CELLS))]
-    likelihood = _likelihood(*(part[fitted] for part in noisy), lifts)
+    values, bases, deviations = (part[fitted] for part in noisy)
+    likelihood = _likelihood(values, bases, deviations, lifts)
     for _ in range(_ITERATIONS):  # by einsum, not BLAS, whose sums depend on its threads
         rate = 1 / np.einsum("lc,l->c", likelihood, weights)
         weights = weights * np.einsum("lc,c->l", likelihood, rate) / fitted.size + 1e-9

@@ -138,11 +138,6 @@ def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float6
     return np.ascontiguousarray(np.broadcast_to(values, (n_topics,)))
 
 
-def faults_of_prior(name: str, prior: ArrayLike, n_topics: Any) -> list[DiscreetError]:
-    """Return what :func:`check_prior` would raise; nothing where the number of topics is itself at fault."""
-    return collect(lambda: check_prior(name, prior, n_topics)) if whole().holds(n_topics) else []
-
-
 def open_shards(
     corpus: Any,
     engine: Any,
@@ -259,7 +254,10 @@ class TopicEstimator(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return first_words(topics, words, weights, n, by, ParameterError)
 
     def _faults(self) -> list[DiscreetError]:
-        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]
+        faults = super()._faults()
+        if whole().holds(self.n_topics):
+            faults += collect(lambda: check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics))
+        return faults
 
     @property
     def _n_features_out(self) -> int:

@@ -237,7 +237,8 @@ def compare(a: Release, b: Release) -> Comparison:
     noisy_a, noisy_b = mostly_noise(a), mostly_noise(b)
     real_a, real_b = np.flatnonzero(~noisy_a), np.flatnonzero(~noisy_b)
     columns_a, columns_b = ([place[word] for word in shared] for place in (first, second))
-    agreement = _agreement(_excess(a, columns_a)[real_a], _excess(b, columns_b)[real_b])
+    rows, others = _excess(a, columns_a)[real_a], _excess(b, columns_b)[real_b]
+    agreement = np.array([np.minimum(row, others).sum(1) for row in rows]).reshape(len(rows), len(others))
     needed = _SAME - (_lost(a)[real_a][:, None] + _lost(b)[real_b][None, :]) / 2
     rows, matches = linear_sum_assignment(-agreement)
     same = [
@@ -274,10 +275,6 @@ def _excess(release: Release, columns: list[int]) -> Floats:
     if len(excess) == 1:  # one topic is the overall frequencies
         excess = release.topic_word[:, columns].copy()
     return excess / np.maximum(excess.sum(1, keepdims=True), 1e-300)
-
-
-def _agreement(first: Floats, second: Floats) -> Floats:
-    return np.array([np.minimum(row, second).sum(1) for row in first]).reshape(len(first), len(second))
 
 
 def _lost(release: Release) -> Floats:

@@ -168,18 +168,13 @@ def _positive(weight: Floats | None) -> Floats | None:
     return np.maximum(weight, weight[weight > 0].min())
 
 
-def _relevance(row: Floats, weight: Floats, share: float) -> Floats:
-    logs = np.log(np.maximum(row, 1e-300))
-    return logs - (1 - share) * np.log(weight)
-
-
 def _candidates(row: Floats, weight: Floats | None) -> Indices:
     probable = np.argsort(-row, kind="stable")[:LISTED]
     if weight is None:
         return probable
-    likely: list[Indices] = [
-        np.argsort(-_relevance(row, weight, share), kind="stable")[:_EACH] for share in _LAMBDAS
-    ]
+    logs, common = np.log(np.maximum(row, 1e-300)), np.log(weight)
+    relevant = (logs - (1 - share) * common for share in _LAMBDAS)
+    likely: list[Indices] = [np.argsort(-each, kind="stable")[:_EACH] for each in relevant]
     chosen = list(dict.fromkeys(np.concatenate([*likely, probable]).tolist()))[:LISTED]
     found = np.array(sorted(chosen), dtype=np.int64)
     return found[np.argsort(-row[found], kind="stable")]

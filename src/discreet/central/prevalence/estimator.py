@@ -418,7 +418,7 @@ def faults_with_topics(
         ]
     faults = faults_of_estimator(prevalence)
     if not faults and prevalence.group_selection == "public" and validate.is_whole(n_topics):
-        faults += validate.collect(lambda: check_size(_groups_of(prevalence), n_topics))
+        faults += validate.collect(lambda: check_size(prevalence._groups().names, n_topics))  # pyright: ignore[reportPrivateUsage]
     if prevalence.release is not None or prevalence.ledger is not None:
         faults.append(
             ParameterError(
@@ -441,11 +441,6 @@ def faults_with_topics(
             )
         )
     return faults
-
-
-def _groups_of(model: TopicPrevalence) -> tuple[str, ...]:
-    """Return the names of public groups, from parameters alone."""
-    return model._groups().names  # pyright: ignore[reportPrivateUsage]
 
 
 def shares_booked(

@@ -334,12 +334,11 @@ def _date(value: Any, day_first: bool | None = None) -> _Date | None:
             day = datetime.datetime.fromisoformat(f"{text}{rest}").date()
         except ValueError:
             continue
-        return _Date(day, _holding_all(day, _seventh(day))) if _WEEK.fullmatch(text) else _Date(day, within)
+        if _WEEK.fullmatch(text):
+            seventh = day + datetime.timedelta(min(6, (datetime.date.max - day).days))
+            return _Date(day, _holding_all(day, seventh))
+        return _Date(day, within)
     return None
-
-
-def _seventh(day: datetime.date) -> datetime.date:
-    return day + datetime.timedelta(min(6, (datetime.date.max - day).days))
 
 
 def _holding_all(first: datetime.date, last: datetime.date) -> tuple[str, ...]:

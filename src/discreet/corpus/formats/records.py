@@ -156,7 +156,9 @@ def gather(
                 )
         lacking |= lacks
         if lacking:
-            problems.advice = _left_out(n_blank, n_nobody)
+            kinds = ((n_blank, "without text"), (n_nobody, "without a person"))
+            told = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+            problems.advice = f"; `skip_empty=True` leaves out rows, {told}"
         for fault in filter(None, faults):
             problems.add(place(record.where), fault, empty=lacks)
         if progress is not None and n_records % _TELL_EVERY == 0:
@@ -194,13 +196,6 @@ def gather(
         notes=tuple(problems.notes),
         texts_digest=counter.texts_digest,
     )
-
-
-def _left_out(n_blank: int, n_nobody: int) -> str:
-    """Say how many rows would be left out."""
-    kinds = ((n_blank, "without text"), (n_nobody, "without a person"))
-    told = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
-    return f"; `skip_empty=True` leaves out rows, {told}"
 
 
 def _count(document: Any, counter: TextCounter, reading: Reading, *, only_check: bool) -> str | None:

@@ -104,12 +104,6 @@ def noise_variance(channel: Channel) -> float:
     return q * (1 - q) / (p - q) ** 2
 
 
-def presence_variance(channel: Channel) -> float:
-    """Return p (1 - p) / (p - q)^2, the same for a present word's bit."""
-    p, q = float(channel.p), float(channel.q)
-    return p * (1 - p) / (p - q) ** 2
-
-
 def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Channel) -> Estimates:
     """Return unbiased rates from (possibly weighted) sums; see the formula above."""
     p, q = float(channel.p), float(channel.q)
@@ -118,7 +112,7 @@ def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Chan
     rates = (mean - q) / (p - q)
     np.fill_diagonal(pairs, rates)
     noise = noise_variance(channel)
-    return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise, p - q)
+    return Estimates(rates, pairs, noise, float(n), p * (1 - p) / (p - q) ** 2 - noise, p - q)
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,7 @@ class Question(Asked):
         parts = (
             head.encode(),
             vocabulary_digest(self.vocabulary),
-            *(_bytes(x) for x in (self.table, self.weights)),
+            *(x.astype("<i8").tobytes() for x in (self.table, self.weights)),
         )
         return sha256(b"".join(parts)).digest()
 
@@ -181,10 +181,6 @@ def question_of(number: bytes, ends: Sequence[int]) -> int:
     """Return which question the client of that public number answers, from 0."""
     place = int.from_bytes(sha256(b"discreet question" + number).digest()[:4], "little")
     return next(i for i, end in enumerate(ends) if place < end)
-
-
-def _bytes(values: NDArray[np.int64]) -> bytes:
-    return values.astype("<i8").tobytes()
 
 
 def _whole(values: Any) -> NDArray[np.int64]:
