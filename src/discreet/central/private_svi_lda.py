@@ -33,11 +33,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._base import validate
 from discreet._base.kernels import kernel
 from discreet._base.progress import Callback, steps
+from discreet._base.threads import count_threads
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.sums.units import (
     ShardedUnits,
@@ -50,7 +52,9 @@ from discreet.central.sums.units import (
 )
 from discreet.engines import Engine
 from discreet.lda.denoise import posterior_mean
-from discreet.lda.theta import exp_digamma_into
+from discreet.lda.documents import Documents
+from discreet.lda.emitted import pad_table
+from discreet.lda.theta import Inference, exp_digamma_into, infer
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import epsilon_for, noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
@@ -63,6 +67,8 @@ from discreet.release.private_estimator import Booking, Plan
 Floats = NDArray[np.float64]
 _STEPS = 50
 _TOLERANCE = 1e-3
+#: Of exp(E[log beta]): a word that no topic has would be divided by 0.
+_LEAST = 1e-100
 
 
 class Settings(NamedTuple):
@@ -168,8 +174,17 @@ def _sum_of_chosen(
     bound: Bound,
     n_jobs: int | None,
 ) -> NDArray[np.int64]:
-    expectation, per_bound = _exp_expected_log(topics), 1 / bound.contribution_bound
-    rest = (chosen, expectation, settings.doc_topic_prior, per_bound, bound.bits, units.most_entries)
+    sizes = np.diff(units.starts)
+    shape = len(units.indptr) - 1, units.n_words
+    rows: Any = sp.csr_matrix((units.counts, units.words, units.indptr), shape)[np.repeat(chosen, sizes)]
+    starts, indptr = np.r_[0, np.cumsum(sizes[chosen])], rows.indptr.astype(np.int64)
+    units = units._replace(starts=starts, indptr=indptr, words=rows.indices, counts=rows.data)
+    table = pad_table(np.maximum(_exp_expected_log(topics), _LEAST).T)
+    prior = np.full(topics.shape[1], settings.doc_topic_prior)
+    how = Inference(prior, _STEPS, _TOLERANCE, count_threads(n_jobs))
+    documents = Documents(indptr, rows.indices, rows.data, units.n_words)
+    found = infer(table, documents, how, with_quotients=True)
+    rest = (table, found, 1 / bound.contribution_bound, bound.bits, units.most_entries)
     return sum_of_kernel(_sum, units, topics.shape, n_jobs, *rest)
 
 
@@ -189,56 +204,24 @@ def _sum(
     units: Any,
     low: int,
     high: int,
-    chosen: NDArray[np.bool_],
-    expectation: Floats,
-    prior: float,
+    table: Floats,
+    found: Any,
     per_bound: float,
     bits: int,
     room: int,
     out: NDArray[np.int64],
 ) -> None:
-    n_words, k_topics = expectation.shape
-    gamma, weight, gains = np.empty(k_topics), np.empty(k_topics), np.empty(k_topics)
+    n_words, k_topics = out.shape
     gathered = empty_rows(n_words, room, k_topics)
     for unit in range(low, high):
-        if not chosen[unit]:
-            continue
         n_rows = 0
         for document in range(units.starts[unit], units.starts[unit + 1]):
-            begin, end = units.indptr[document], units.indptr[document + 1]
-            words, counts = units.words[begin:end], units.counts[begin:end]
-            for k in range(k_topics):
-                gamma[k] = 1.0
-            for _ in range(_STEPS):
-                exp_digamma_into(gamma, k_topics, weight)
-                for k in range(k_topics):
-                    gains[k] = 0.0
-                for i in range(len(words)):
-                    row = expectation[words[i]]
-                    share = 1e-100
-                    for k in range(k_topics):
-                        share += weight[k] * row[k]
-                    ratio = counts[i] / share
-                    for k in range(k_topics):
-                        gains[k] += ratio * row[k]
-                change = 0.0
-                for k in range(k_topics):
-                    new = prior + weight[k] * gains[k]
-                    change += abs(new - gamma[k])
-                    gamma[k] = new
-                if change < _TOLERANCE * k_topics:
-                    break
-            exp_digamma_into(gamma, k_topics, weight)
-            for i in range(len(words)):
-                row = expectation[words[i]]
-                share = 1e-100
-                for k in range(k_topics):
-                    share += weight[k] * row[k]
-                ratio = per_bound * counts[i] / share
-                at = row_at(gathered, words[i], n_rows, k_topics)
+            for i in range(units.indptr[document], units.indptr[document + 1]):
+                at = row_at(gathered, units.words[i], n_rows, k_topics)
                 n_rows = max(n_rows, at + 1)
                 for k in range(k_topics):
-                    gathered.values[at * k_topics + k] += ratio * weight[k] * row[k]
+                    given = found.quotients[i] * found.weights[document, k] * table[units.words[i], k]
+                    gathered.values[at * k_topics + k] += per_bound * given
         add_unit(gathered, n_rows, k_topics, bits, False, out)
 
 
