@@ -205,23 +205,20 @@ class Learnability:
             low, high = (_plain(100 * bound) or "0" for bound in self.expected_range)
             gap += f" ({low} to {high} %)"
         noisy = "With the noise, topics" if math.isfinite(self.mu) else "Topics"
-        told = ""
+        told = assumed = ""
+        if self.words_a_unit is None and self.difficulty > 0:
+            assumed = f", for texts of {_USUAL_WORDS:.0f} different words, more for shorter ones"
         if self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu):
             told = " Few topics that share hardly a word lose less."
         if self.topics == "cannot tell":
             told += " Whether there are topics cannot be told through the noise."
         said = (
             f"Forecast: {verdict}.{self._covered()} {noisy} of {self.n_words:,} words fit the texts {gap} worse than "
-            f"without privacy (by perplexity{self._assumed()}; {f'x = {x}' if x else 'x below 0.01'}{self._guessed()})."
+            f"without privacy (by perplexity{assumed}; {f'x = {x}' if x else 'x below 0.01'}{self._guessed()})."
             f"{told}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
-
-    def _assumed(self) -> str:
-        if self.words_a_unit is None and self.difficulty > 0:
-            return f", for texts of {_USUAL_WORDS:.0f} different words, more for shorter ones"
-        return ""
 
     def _is_measured(self) -> bool:
         """Whether the law was fitted to sizes like these; without noise there is nothing to guess."""
@@ -276,18 +273,14 @@ def check_sizes(
     asked what training adds to public word vectors, which needs ``n_documents``.
     """
     sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
-    given = {name: size for name, size in sizes.items() if size is not None}
+    every = sizes | {"words_a_document": words_a_document}
+    given = {name: size for name, size in every.items() if size is not None}
+    refuse(faults_of(given, {name: whole() if name in sizes else number(above=0) for name in given}))
     missing = [name for name, size in sizes.items() if size is None]
-    lengths = {} if words_a_document is None else {"words_a_document": words_a_document}
-    rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
-    refuse(faults_of(given | lengths, rules))
     if missing and (n_topics is not None or n_words is not None):
-        words = " Take 100 to 500, or run `discreet check`, which estimates it from the texts."
-        more = {"n_words": words}
-        refuse(
-            ParameterError(f"`{name}` is needed for a forecast, but missing.{more.get(name, '')}")
-            for name in missing
-        )
+        more = {"n_words": " Take 100 to 500, or run `discreet check`, which estimates it from the texts."}
+        said = "is needed for a forecast, but missing."
+        refuse(ParameterError(f"`{name}` {said}{more.get(name, '')}") for name in missing)
     if word_vectors and n_documents is None:
         raise ParameterError(
             "`n_documents` is needed: what training adds to word vectors depends on how many documents there are."

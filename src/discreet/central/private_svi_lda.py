@@ -190,13 +190,9 @@ def _sum_of_chosen(
 
 def _exp_expected_log(topics: Floats) -> Floats:
     """exp(E[log beta]) under Dirichlet(lambda), each column a topic."""
-    flat = topics.ravel()
-    out = np.empty(flat.size)
-    exp_digamma_into(flat, flat.size, out)
-    totals = topics.sum(0)
-    norms = np.empty_like(totals)
-    exp_digamma_into(totals, totals.size, norms)
-    return out.reshape(topics.shape) / norms
+    both = np.r_[topics.ravel(), topics.sum(0)]
+    exp_digamma_into(both, both.size, both)
+    return both[: topics.size].reshape(topics.shape) / both[topics.size :]
 
 
 @kernel()
