@@ -105,6 +105,18 @@ def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsy
     assert "Differences" not in told
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_hold_the_shares_that_are_shown_of_the_smallest_groups_too(seed):
+    """The raw shares of such a group are far from any shares that can be, and the differences are of raw ones."""
+    rng = np.random.default_rng(seed)
+    shares = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], rng.normal(0.01, 0.012, 3)])
+    made = release(shares, unit_counts=np.array([500.0, 500.0, rng.normal(15, 10)]))
+    rest, low, high = shown_intervals(made, made.against_rest())
+    assert (low.clip(0, 1) <= made.shares().share + 1e-9).all()
+    assert (high.clip(0, 1) >= made.shares().share - 1e-9).all()
+    assert np.allclose(rest.sum(1), 1, atol=0.1)
+
+
 def test_the_terminal_lists_no_shares_of_a_group_that_may_be_empty(capsys):
     """A group that nobody wrote from has shares of noise alone, which may be the largest of all."""
     shares = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.0, 0.0, 0.003]])
@@ -197,11 +209,13 @@ def test_the_page_shows_the_shares_that_its_table_holds_and_names_their_kind():
     assert set(made.to_columns("raw")["kind"]) == {"raw"}
     page = made.to_html()
     assert "projected" in page
-    for row in rows:
+    raw = made.shares("raw").share.ravel()
+    for row, unbent in zip(rows, raw.tolist(), strict=True):
         share, off, low, high = (
             100 * float(row[name]) for name in ("share", "difference", "difference_low", "difference_high")
         )
-        low, high = max(share - off + low, 0.0), min(share - off + high, 100.0)
+        rest = 100 * unbent - off  # differences are of raw shares
+        low, high = max(rest + low, 0.0), min(rest + high, 100.0)
         row["shown"] = [f"{share:.1f}", f"{low:.1f}", f"{high:.1f}"]
         assert f"{row['group']}: {share:.1f} % ({low:.1f} to {high:.1f})" in page  # the chart
     cells = re.findall(

@@ -231,7 +231,7 @@ def shown_intervals(release: PrevalenceRelease, differences: Differences | None)
     rest, low, high = np.full_like(found.share, np.nan), found.low.copy(), found.high.copy()
     if differences is not None:
         n_rows = len(differences.difference)  # "other" stands behind the periods
-        rest[:n_rows] = found.share[:n_rows] - differences.difference
+        rest[:n_rows] = release.shares("raw").share[:n_rows] - differences.difference
         low[:n_rows], high[:n_rows] = rest[:n_rows] + differences.low, rest[:n_rows] + differences.high
     return rest, low, high
 
