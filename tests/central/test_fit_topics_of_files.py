@@ -53,6 +53,8 @@ def sources(columns, folder):
     yield pa.table(columns), COLUMNS
     yield Dataset(columns), COLUMNS
     yield columns["note"], {"persons": columns["patient"]}
+    yield frame, {"text": "note", "persons": columns["patient"]}
+    yield folder / "notes.csv", {"text": "note", "persons": frame["patient"]}
     yield Corpus.from_texts(columns["note"], persons=columns["patient"]), {}
 
 

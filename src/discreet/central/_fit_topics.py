@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
-from discreet._base.persons import check_same_rows, knows_persons
+from discreet._base.persons import knows_persons
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
     FLAG,
@@ -49,6 +49,7 @@ from discreet.central.vocabulary.vectorizer import (
     drop_for_now,
 )
 from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.corpus import with_rows
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
@@ -299,6 +300,7 @@ def fit_topics(
     if prevalence is not None:
         by = check_labels(prevalence, texts_or_corpus, by)
     if isinstance(texts_or_corpus, Corpus):
+        texts_or_corpus, persons = with_rows(texts_or_corpus, persons, None, texts_or_corpus), None
         texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
     known = vocabulary is None and (
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
@@ -315,7 +317,6 @@ def fit_topics(
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * delta, book))
     refuse_too_few(topics, max_words if chosen else None)
     if _is_held(texts_or_corpus) and chosen:
-        check_same_rows(texts_or_corpus, persons, "persons")
         cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
         read = watched(callback, "counting words", texts_or_corpus)
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
