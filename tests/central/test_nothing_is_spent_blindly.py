@@ -4,11 +4,22 @@ import random
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from discreet import BudgetExceeded, Corpus, Ledger, ParameterError, PrivacyError, fit_topics
+from discreet import (
+    BudgetExceeded,
+    Corpus,
+    Ledger,
+    ParameterError,
+    PrivacyError,
+    PrivateCountVectorizer,
+    PrivateLDA,
+    fit_topics,
+)
+from discreet.central import bring_topics, share_topics
 from discreet.corpus import write_shards
-from discreet.errors import CorpusWarning
+from discreet.errors import CorpusError, CorpusWarning
 from discreet.privacy.accounting import events
 
 WORDS = "ward bed nurse storm coast law".split()
@@ -133,3 +144,51 @@ def test_a_ledger_grants_the_first_of_two_bookings_only_where_the_second_fits():
     assert not ledger.entries
     ledger.plan([(small, "first")], then=[(small, "second")])
     assert [entry.purpose for entry in ledger.entries] == ["first"]
+
+
+def test_persons_are_looked_at_however_they_are_given(tmp_path):
+    """Those beside a file, a frame or a corpus were forgotten: each document had a person of its own."""
+    persons = [f"p{row % 40}" for row in range(600)]
+    frame = pd.DataFrame({"text": TEXTS, "patient": persons})
+    frame.to_csv(tmp_path / "notes.csv", index=False)
+    file = tmp_path / "notes.csv"
+    by_column, beside = {"person": "patient"}, {"persons": persons}
+    ways = [(frame, by_column), (frame, beside), (frame, {"persons": frame["patient"]}), (file, by_column)]
+    ways += [(file, beside), (TEXTS, beside), (frame["text"], beside), (Corpus.from_texts(TEXTS), beside)]
+    told = []
+    for source, whose in ways:
+        with pytest.warns(CorpusWarning) as warned, pytest.raises(PrivacyError, match="no word was chosen"):
+            fit(source, epsilon=0.5, **whose)
+        told.append([str(one.message) for one in warned])
+    assert len(told[0]) == 1
+    assert "About 0 words would be chosen" in told[0][0]
+    assert told[1:] == told[:1] * 7
+
+
+NOTHING = {
+    "list": [],
+    "tuple": (),
+    "series": pd.Series([], dtype=str),
+    "array": np.array([], dtype=object),
+    "corpus": Corpus.from_texts(TEXTS).take([]),
+    "counts": np.zeros((0, 6)),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_nothing_is_booked_where_there_are_no_texts(kind):
+    """A file without texts cost nothing, and a list without any what its words cost."""
+    nothing, ledger = NOTHING[kind], Ledger(4.0)
+    public, topics = {"vocabulary": WORDS, "words_are_public": True}, bring_topics({"a": WORDS, "b": WORDS})
+    fits = [
+        lambda: fit(nothing, ledger=ledger),
+        lambda: fit(nothing, ledger=ledger, **public),
+        lambda: PrivateCountVectorizer(ledger=ledger).fit(nothing),
+        lambda: share_topics(nothing, topics, epsilon=1.0, ledger=ledger),
+    ]
+    if kind == "counts":
+        fits = [lambda: PrivateLDA(ledger=ledger).fit(nothing, **public)]
+    for each in fits:
+        with pytest.raises(CorpusError, match="expected at least one document"):
+            each()
+    assert not ledger.entries

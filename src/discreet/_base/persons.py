@@ -37,7 +37,7 @@ otherwise persons are numbered 0, 1, ... in the order of their ids.
 
 import math
 import re
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence, Sized
 from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
@@ -164,7 +164,7 @@ def check_persons(rows: object, persons: Any, n_rows: int | None = None) -> NDAr
     if known is not None and not is_sharded(rows) and _are_same(known, rows, persons):
         return known  # in memory: each step of a pipeline is given them
     _check_beside(rows, persons)
-    return number_persons(persons, _n_rows(rows) if n_rows is None else n_rows)
+    return number_persons(persons, n_rows_of(rows) if n_rows is None else n_rows)
 
 
 def person_keys(rows: object, persons: Any, n_rows: int, *, first: int = 0) -> list[str]:
@@ -264,12 +264,12 @@ def _are_same(known: NDArray[np.int64], rows: object, persons: Any) -> bool:
     return len(pairs) == len(np.unique(known)) == len(np.unique(given))
 
 
-def _n_rows(rows: Any) -> int | None:
+def n_rows_of(rows: Any) -> int | None:
     """Return how many rows there are, where that can be seen without reading any."""
-    if isinstance(rows, list | tuple):
-        return len(rows)  # type: ignore[reportUnknownArgumentType]
     shape = getattr(rows, "shape", None)
-    return int(shape[0]) if isinstance(shape, tuple) and shape else None
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    return len(rows) if isinstance(rows, Collection) else None
 
 
 def number_persons(persons: Any, n_documents: int | None = None) -> NDArray[np.int64]:

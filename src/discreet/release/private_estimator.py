@@ -36,11 +36,12 @@ from sklearn.base import BaseEstimator
 
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
-from discreet._base.persons import check_persons, knows_persons
+from discreet._base.persons import check_persons, knows_persons, n_rows_of
 from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import (
+    CorpusError,
     DiscreetError,
     LargeDeltaWarning,
     ParameterError,
@@ -331,6 +332,8 @@ class PrivateEstimator(PlannedEstimator):
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
+        if n_rows_of(X) == 0:
+            raise CorpusError("there is nothing to fit: expected at least one document.")
         return [*faults_of_persons(self.privacy_unit, X, persons), *self._faults_of_choices(X)]
 
     def _faults_of_choices(self, X: Any) -> list[DiscreetError]:

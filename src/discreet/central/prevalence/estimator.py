@@ -15,6 +15,7 @@ import numpy as np
 from discreet._base import validate
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order, known_words
 from discreet._base.arrays import names_of as words_of
+from discreet._base.persons import n_rows_of
 from discreet._base.progress import Callback, telling
 from discreet.central.base import check_data, check_width
 from discreet.central.prevalence import labelled
@@ -396,7 +397,7 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | N
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     if not isinstance(X, ShardedCorpus):
         rows = X.rows.tolist() if isinstance(X, Corpus) and X.rows is not None else None
-        return labelled.read_labels(by, groups, labelled.n_documents_of(X), rows)
+        return labelled.read_labels(by, groups, n_rows_of(X), rows)
     labelled.LabelledShards(X, model.engine, model.n_jobs).check(groups)
     return None
 

@@ -216,14 +216,6 @@ def place_in_groups(
     return out
 
 
-def n_documents_of(X: Any) -> int | None:
-    """Return how many documents there are, where that can be told without reading them."""
-    shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
-    return len(X) if isinstance(X, Sized) else None
-
-
 def _pair(by: Any) -> tuple[Any, Any]:
     """Return the labels of the rows and of the columns of a cross table."""
     columns: Any = getattr(by, "columns", None)
