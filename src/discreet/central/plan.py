@@ -9,7 +9,7 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 
 ==============================  ==========================================================
 share of the count              .002
-share of the unigram            clip(.004 x, .002, .25)
+share of the unigram            .08 x / (1 + x)
 share of the moment             .04 x / (1 + x), where there are public word vectors
 share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
                                 believed
@@ -38,14 +38,11 @@ and messages (docs/algorithm.md has what was measured); they are public constant
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 COUNT_SHARE = 0.002
 #: Of the unigram: what words weigh in rounds, and in pairs where there is much noise.
 WORD_POWER = -0.25
-#: Of the unigram: share for each x, at least that of the count, and at most.
-_UNIGRAM, _MOST_UNIGRAM = 0.004, 0.25
-_MOMENT = 0.04
+#: Of the unigram, and of the moment of vectors: the share where there is much noise.
+_UNIGRAM, _MOMENT = 0.08, 0.04
 #: Of pairs of words; beside vectors that are believed, half of it.
 _PAIRS = 0.3
 #: Words whose pairs are counted, over the root of n mu, at least, as fewer do not show whether there are topics, and at
@@ -94,16 +91,16 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
     words = int(_WORDS * math.sqrt(n_words * n_topics / tiny))
-    exponent = (1 + 1 / (1 + x * x)) / 2
+    noisy, exponent = x / (1 + x), (1 + 1 / (1 + x * x)) / 2
     return Schedule(
         x=x,
-        unigram_share=float(np.clip(_UNIGRAM * x, COUNT_SHARE, _MOST_UNIGRAM)),
-        moment_share=_MOMENT * x / (1 + x),
+        unigram_share=_UNIGRAM * noisy,
+        moment_share=_MOMENT * noisy,
         pairs_share=_PAIRS,
         pairs_share_beside_vectors=_PAIRS / 2,
         n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
         start_words=min(n_words, max(words, FEWEST_WORDS), MOST_WORDS),
         pairs_power=2 * WORD_POWER * exponent,
         exponent=exponent,
-        last_step=_LAST_STEP * x / (1 + x),
+        last_step=_LAST_STEP * noisy,
     )
