@@ -112,7 +112,7 @@ def test_perplexity_falls_as_epsilon_grows():
 def test_a_threshold_that_makes_it_jump_is_seen(monkeypatch, field, value):
     def jumping(*sizes):
         planned = plan(*sizes)
-        return planned._replace(**{field: value}) if planned.x < 2 else planned
+        return planned._replace(**{field: value}) if planned.x < 1.7 else planned
 
     monkeypatch.setattr(private_lda, "plan", jumping)
     assert worst_rise([20, 2.2, 1.8, 1.2]) > 1.01
