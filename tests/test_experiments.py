@@ -430,6 +430,12 @@ def grid_with_vectors(bench):
     script.measure(bench.copy, ["pheme"], None, 1, with_vectors=True)
 
 
+@makes("floor/twin.csv", corpus="kos")
+def without_propagation(bench):
+    script = bench.script("twin")
+    script.measure(bench.copy, ["kos"])
+
+
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
 def word_lists(bench):
     bench.without_rows()
