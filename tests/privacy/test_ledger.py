@@ -22,6 +22,7 @@ from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger import ledger as ledger_module
 from discreet.privacy.ledger.filter import Standing
 from discreet.privacy.ledger.ledger import Cost, Ledger, Reservation
 
@@ -615,6 +616,25 @@ def test_a_budget_is_kept_to_the_last_digits_of_floats():
     for ledger in (Ledger(5.0, 1e-6), tenths):
         with pytest.raises(BudgetExceeded):
             ledger.reserve(events.FailureDpEvent(1e-6 * (1 + 9e-13)), "a hair more")
+
+
+def test_a_handler_that_books_while_a_booking_is_priced_costs_that_booking(monkeypatch):
+    """The lock lets the thread that holds it in again: a signal's handler, or a finaliser, runs in that thread."""
+    ledger = Ledger(1.0, 1e-6)
+    event = events.gaussian(noise_multiplier_for(0.9, 1e-6))
+    honest, interrupted = ledger_module.dearest, []
+
+    def priced(*given):
+        if not interrupted:
+            interrupted.append(None)
+            ledger.reserve(event, "by the handler")
+        return honest(*given)
+
+    monkeypatch.setattr(ledger_module, "dearest", priced)
+    with pytest.raises(PrivacyError, match="book again"):
+        ledger.reserve(event, "interrupted")
+    assert [entry.purpose for entry in ledger.entries] == ["by the handler"]
+    assert ledger.spent().epsilon <= 1
 
 
 def test_a_folder_is_no_ledger(tmp_path):

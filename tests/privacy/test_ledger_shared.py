@@ -337,10 +337,11 @@ def test_a_thread_that_reads_takes_no_booking_back(tmp_path, monkeypatch):
     assert booked_while_somebody_reads(tmp_path / "ledger.json", monkeypatch) == ["first", "second"]
 
 
-def test_without_the_lock_of_threads_a_reader_takes_a_booking_back(tmp_path, monkeypatch):
+def test_without_the_lock_of_threads_a_reader_has_a_booking_refused(tmp_path, monkeypatch):
     """The planted mistake."""
     monkeypatch.setattr(ledger_file.Storage, "lock", contextlib.nullcontext())
-    assert booked_while_somebody_reads(tmp_path / "ledger.json", monkeypatch) == ["second"]
+    with pytest.raises(PrivacyError, match="book again"):
+        booked_while_somebody_reads(tmp_path / "ledger.json", monkeypatch)
 
 
 def test_threads_that_read_and_book_at_once_are_told_no_fault(tmp_path):

@@ -291,6 +291,15 @@ def test_only_plain_arrays_are_released(release, values):
     assert reservation.precision_left == 1 / Fraction(1.3) ** 2
 
 
+def test_a_sum_stays_what_it_is_whatever_its_array_becomes():
+    """The lower halves of a sum move by 2^32 where it moves by one step."""
+    mechanism, values = GaussianMechanism(L2, 4.0), np.arange(6)
+    total = BoundedSum(values, L2)
+    values.dtype = np.int32
+    released = mechanism.release(total, SecureStream(1), booked(mechanism))
+    assert (released.shape, released.dtype) == ((6,), np.int64)
+
+
 def test_noise_that_was_not_reserved_is_told_from_a_reservation_that_was_used():
     reservation = booked(GaussianMechanism(L2, 4.0))
     with pytest.raises(

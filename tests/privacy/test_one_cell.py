@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.errors import ParameterError, PrivacyError
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.privacy import Bound, BoundedSum, LaplaceMechanism, Ledger, SecureStream
 from discreet.privacy.accounting import events
-from discreet.privacy.row_sums import OneCellBound
+from discreet.privacy.row_sums import OneCellBound, sum_rows
 
 
 def test_sensitivities_are_those_of_a_move_between_cells():
@@ -39,9 +39,32 @@ def test_contributions_are_one_in_one_cell():
     bound = OneCellBound("l1")
     total = bound.sum([[1, 0, 0], [0, 0, 1], [0, 0, 1]])
     assert total.values.tolist() == [1, 0, 2]
-    for wrong in ([1, 1, 0], [0, 0, 0], [2, 0, 0], [0.5, 0.5, 0], [1, 1, -1]):
+    around = [2**62, 2**62, 2**62, 2**62, 1]  # 1 in 64 bits
+    for wrong in (
+        [1, 1, 0],
+        [0, 0, 0],
+        [2, 0, 0],
+        [0.5, 0.5, 0],
+        [1, 1, -1],
+        [-1, 0, 0],
+        [np.nan, 1, 0],
+        around,
+    ):
         with pytest.raises(PrivacyError, match="exactly one cell"):
             bound.place(wrong)
+
+
+def test_contributions_are_numbers_as_they_stand():
+    """Under a mask, and beside the real part, there may be anything."""
+    for wrong in (np.ma.masked_array([1, 7], mask=[False, True]), np.array([1, 3j])):
+        with pytest.raises(DiscreetError):
+            OneCellBound("l1").place(wrong)
+
+
+def test_rows_of_a_norm_are_no_table():
+    """One unit replaced, (1, 0) by (-1, 0), moves the sum by 2, and the bound says the root of 2."""
+    with pytest.raises(PrivacyError, match="by its own sum"):
+        sum_rows(np.array([[-1, 0]]), OneCellBound("l2"))
 
 
 def test_refusals():

@@ -265,7 +265,7 @@ class BoundedSum:
     Parameters
     ----------
     values : array, int64
-        The integer sum; kept as it is, not copied.
+        The integer sum; a view is kept, not a copy.
     bound : Bound
         The bound each unit's contribution was held to.
     """
@@ -284,6 +284,8 @@ class BoundedSum:
             )
         if values.size and (values.max() > _LARGEST_SUM or values.min() < -_LARGEST_SUM):
             raise PrivacyError("a bounded sum went beyond 2**62: use fewer bits, or fewer units.")
+        # Whoever holds the caller's array can give it another dtype or shape, and so its noise.
+        object.__setattr__(self, "values", values.view())
 
     def __repr__(self) -> str:
         return f"BoundedSum(shape={self.values.shape}, bound={self.bound})"  # never the values

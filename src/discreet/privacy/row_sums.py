@@ -76,7 +76,7 @@ def sum_rows(
     Raises
     ------
     PrivacyError
-        Where ``rows`` is not a matrix.
+        Where ``rows`` is not a matrix, or the bound says more of a unit than its norm.
     CorpusError
         Where ``persons`` do not name somebody for each row; who is one person is decided as everywhere else.
 
@@ -89,6 +89,10 @@ def sum_rows(
     >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="person"), persons=["ann", "bob", "ann"]).values
     array([ 8, 16,  8])
     """
+    if type(bound) is not Bound:
+        raise PrivacyError(
+            f"rows are held to a norm, but a {type(bound).__name__} says more of each unit; add them up by its own sum."
+        )
     whose = check_persons(rows, persons)
     if whose is not None and bound.privacy_unit != "person":
         raise PrivacyError(
@@ -211,8 +215,7 @@ class OneCellBound(Bound):
 
     def place(self, contribution: ArrayLike, *, normalise: bool = False) -> NDArray[np.int64]:
         """Check that a unit's contribution is one in one cell, and return it as integers."""
-        placed = np.asarray(contribution)
-        whole = placed.astype(np.int64)
-        if (whole != placed).any() or whole.min(initial=0) < 0 or whole.sum() != 1:
+        given = np.asarray(as_numbers(contribution, "the contribution", ""))
+        if np.count_nonzero(given) != 1 or given.max() != 1:
             raise PrivacyError("each unit must add one to exactly one cell of the table, but one does not.")
-        return whole
+        return given.astype(np.int64)

@@ -9,9 +9,10 @@ what adds up whatever the order.
 The rule
 --------
 1. *Pure losses that come first add up*, to s.
-2. *The first booking that is not a pure loss* is priced exactly, as a whole. It fixes the frame: this booking, the
-   share of delta that later failures may take, and with them how much Gaussian noise may follow: the largest mu such
-   that the booking, one Gaussian of parameter mu and that share together satisfy (epsilon - s, delta).
+2. *The first booking that is not a pure loss*, or is of so many that another accountant counts much less, is priced
+   exactly, as a whole. It fixes the frame: this booking, the share of delta that later failures may take, and with
+   them how much Gaussian noise may follow: the largest mu such that the booking, one Gaussian of parameter mu and that
+   share together satisfy (epsilon - s, delta).
 3. *Each later booking* is charged (mu_i, d_i), see :mod:`discreet.privacy.accounting.dominating`: exactly what it is
    for Gaussian noise and failures, found on the safe side for the rest. It is granted while the sum of mu_i^2 is at
    most mu^2 and the sum of d_i at most the share.

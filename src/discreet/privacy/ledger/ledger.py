@@ -276,6 +276,7 @@ class Ledger:
         storage = self._storage
         with storage.exclusively() as turn:
             self._refresh()
+            before = storage.entries
             if once is not None and any(once in entry.purpose for entry in storage.entries):
                 raise PrivacyError(
                     f"{once!r} is booked on this ledger already, and must be once; nothing was booked."
@@ -290,10 +291,15 @@ class Ledger:
             if not within(total.epsilon, self.epsilon):
                 left = self.remaining().epsilon
                 raise BudgetExceeded(*refusal(standing, [*parts, *then], at_epsilon, total, left))
-            number = 1 + max((entry.booking for entry in storage.entries), default=0)
+            if storage.entries is not before:
+                raise PrivacyError(
+                    "something else was booked on this ledger while this was priced, by a signal's handler perhaps; "
+                    "nothing was booked for this: book again."
+                )
+            number = 1 + max((entry.booking for entry in before), default=0)
             nonce = secrets.token_hex(16)
             new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)
-            entries = (*storage.entries, *new)
+            entries = (*before, *new)
             if turn is not None:
                 storage.settle(turn.path, storage.identity)
                 turn.write(self._sealed(entries))
