@@ -14,12 +14,16 @@ from tests.naive import losses as slow
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import dominating, events
-from discreet.privacy.accounting.curves import gdp_delta, gdp_delta_below
-from discreet.privacy.accounting.dominating import Charge, charge, gaussian_of_pure
+from discreet.privacy.accounting.curves import gdp_delta, gdp_delta_below, sort_events
+from discreet.privacy.accounting.dominating import Charge, gaussian_of_pure
 from discreet.privacy.ledger.ledger import Ledger
 
 mpmath.mp.dps = 40
 FAILURE = Fraction(1, 10**7)
+
+
+def charge(parts, failure, neighboring="add_or_remove_one"):
+    return dominating.charge(sort_events(parts, neighboring), failure)
 
 
 def mu_of(found):
@@ -152,9 +156,9 @@ def test_planted_mistakes_in_the_check_would_be_seen(monkeypatch):
     def seen(name):
         part, curve = CURVES[name]
         epsilon = np.linspace(0, 2, 501)
-        dominating._charge.cache_clear()
+        dominating.charge.cache_clear()
         found = charge([part], FAILURE)
-        dominating._charge.cache_clear()
+        dominating.charge.cache_clear()
         return bool(np.any(curve(epsilon) > cover(found, epsilon) * (1 + 1e-9)))
 
     assert not seen("coins")

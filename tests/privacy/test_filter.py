@@ -99,6 +99,7 @@ MENUS = {
     "noise of any size": ([noise(0.2), noise(0.1), noise(0.05, 1e-8)], 1.0),
     "coins or noise": ([coins(0.3, 1), coins(0.1, 1), noise(0.1), noise(0.15)], 1.2),
     "many coins at once": ([coins(0.03, 100), coins(0.1, 4), noise(0.1), laplace(0.1, 3e-8)], 2.0),
+    "more than half of the share": ([coins(0.03, 100, 6e-8), coins(0.1, 1), noise(0.1), noise(0.15)], 2.0),
     "samples, removed": ([sampled(0.05, 1.5, 10, remove=True), noise(0.1), coins(0.2, 1, 3e-8)], 1.5),
     "samples, added": ([sampled(0.05, 1.5, 10, remove=False), noise(0.1), coins(0.2, 1, 3e-8)], 1.5),
 }
@@ -272,6 +273,28 @@ def test_the_share_for_failures():
     for share in (-0.1, 1.0, math.nan, True, "0.1"):
         with pytest.raises(ParameterError, match="failure_share"):
             Ledger(2, DELTA, failure_share=share)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.001])
+@pytest.mark.parametrize("part", quick([0.1, 0.5, 0.51, 0.9, 1 - 1e-9, 1], 0.51, 1))
+def test_what_is_left_for_failures_is_left_for_a_booking_of_any_kind(share, part):
+    """What a cover spends beside a booking's own failure once made the two together more than what was left."""
+    for booked in (
+        events.gaussian(20.0),
+        events.discrete_laplace(0.1, 2**10),
+        events.composed(events.poisson_sampled(0.01, events.gaussian(4.0)), 5),
+    ):
+        ledger = Ledger(4, DELTA, failure_share=share)
+        ledger.reserve(release_of(1), "topics")
+        ledger.reserve(events.with_delta(booked, ledger.failure_left * part), "words")
+        assert 1 < ledger.spent().epsilon < (1.3 if part < 0.999 else 3)
+        assert (
+            0
+            <= Fraction(ledger.failure_left)
+            <= Fraction(share) * Fraction(DELTA) * Fraction(1 - part + 1e-15)
+        )
+        with pytest.raises(BudgetExceeded, match="failures take more of it than there is"):
+            ledger.reserve(events.with_delta(booked, max(ledger.failure_left * 1.01, 1e-15)), "more words")
 
 
 def test_an_infinite_ledger_states_what_the_filter_proves():

@@ -35,7 +35,7 @@ Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -44,8 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv, ndtr, ndtri_exp
 
-from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon, sort_events
-from discreet.privacy.accounting.events import Event
+from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon
 from discreet.privacy.accounting.pld import GRID_ERROR, Grids, losses
 
 _NODES = 2000
@@ -84,23 +83,18 @@ def gaussian_of_pure(epsilon: float) -> float:
     return -2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * _UP
 
 
-def charge(parts: Iterable[Event], failure: Fraction, *, neighboring: str = "add_or_remove_one") -> Charge:
+@lru_cache(maxsize=512)
+def charge(totals: Totals, failure: Fraction) -> Charge:
     """Return what covers some events together.
 
     Parameters
     ----------
-    parts : iterable of events
-        All fixed before their data are read.
+    totals : Totals
+        Of the events, all fixed before their data are read.
     failure : Fraction
-        How much failure probability may be spent beside the event's own, to make mu smaller. None is spent on
+        How much failure probability may be spent beside the events' own, to make mu smaller. None is spent on
         what is Gaussian.
-    neighboring : {"add_or_remove_one", "replace_one"}
     """
-    return _charge(sort_events(parts, neighboring), failure)
-
-
-@lru_cache(maxsize=512)
-def _charge(totals: Totals, failure: Fraction) -> Charge:
     if not totals.private:
         return Charge(None, totals.failure)
     precision = _exact_precision(totals)

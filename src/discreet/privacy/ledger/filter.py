@@ -14,8 +14,9 @@ The rule
    them how much Gaussian noise may follow: the largest mu such that the booking, one Gaussian of parameter mu and that
    share together satisfy (epsilon - s, delta).
 3. *Each later booking* is charged (mu_i, d_i), see :mod:`discreet.privacy.accounting.dominating`: exactly what it is
-   for Gaussian noise and failures, found on the safe side for the rest. It is granted while the sum of mu_i^2 is at
-   most mu^2 and the sum of d_i at most the share.
+   for Gaussian noise and failures, found on the safe side for the rest, for which d_i may be larger than the booking's
+   own failure: by at most half of what is left of the share, and by no more than the booking's own leaves of it. It is
+   granted while the sum of mu_i^2 is at most mu^2 and the sum of d_i at most the share.
 
 Why it holds
 ------------
@@ -24,7 +25,9 @@ simulation of the whole interaction that reads the data only through: a sample z
 pair, a Brownian path that drifts (or does not) up to time mu^2, and a coin that fails with the probability of the
 share. A charge (mu_i, d_i) is simulated from the path's next increment, of length mu_i^2, and the coin's next slice
 of probability d_i; increments and slices that were not looked at yet do not depend on the past, whatever the past
-decided about their lengths. Parts of one booking are samples of its own, drawn when it is booked and looked at when
+decided about their lengths: what is left of the share is part of the past, and d_i is fixed before its data are read.
+No more than the whole coin is ever sliced, nor more of the path walked than mu^2, because a booking whose charge does
+not fit is not granted. Parts of one booking are samples of its own, drawn when it is booked and looked at when
 they are used, so it does not matter how uses of several bookings interleave. The whole transcript is therefore
 computed from z, the path's end (which is sufficient for its drift) and the coin: the product of three fixed pairs.
 Its hockey-stick divergence is that of the first booking composed with one Gaussian of parameter mu, plus the share.
@@ -82,10 +85,10 @@ from discreet.privacy.ledger.reservation import Entry, is_text
 
 #: Share of delta for later failures, where the first booking is not all Gaussian.
 DEFAULT_SHARE = Fraction(1, 10)
-#: What is not exact may take this part of the failure probability that is left.
+#: What is not exact may take this part of the failure probability that is left, if a booking's own leaves as much.
 _PART = Fraction(1, 2)
-#: And nothing where less than this part of the share is left: what it saves is little, what it takes is time.
-_LEAST = Fraction(1, 10**5)
+#: And nothing where that is less than this part of the share: what it saves is little, what it takes is time.
+_LEAST = Fraction(1, 2 * 10**5)
 #: Where composing a pure booking's own parts saves more than this, it is priced as a whole.
 _WORTH = 0.9
 _PURE = "the sum of pure privacy losses"
@@ -118,14 +121,13 @@ class Standing(NamedTuple):
 
     def after(self, parts: Iterable[Event]) -> "Standing":
         """Return where the filter stands after one more booking, of one event or of a plan."""
-        booked = list(parts)
-        totals = sort_events(booked, self.budget.neighboring)
+        totals = sort_events(parts, self.budget.neighboring)
         if totals == NOTHING:
             return self
         n = self.n_bookings + 1
         now = self._replace(n_bookings=n, only=totals if n == 1 else None)
         if self.first is not None:
-            return now._charged(booked)
+            return now._charged(totals)
         if _only_pure(totals, self.budget.delta):
             return now._replace(pure=self.pure + totals.exact_pure_epsilon)
         return now._replace(first=totals, share=self._share(totals))
@@ -167,10 +169,10 @@ class Standing(NamedTuple):
             return Fraction(self.budget.delta)
         return max(Fraction(0), self.share - self.failure)
 
-    def _charged(self, booked: list[Event]) -> "Standing":
+    def _charged(self, totals: Totals) -> "Standing":
         left = self.failure_left
-        most = left * _PART if left > self.share * _LEAST else Fraction(0)
-        found = charge(booked, most, neighboring=self.budget.neighboring)
+        most = min(left * _PART, left - totals.failure)
+        found = charge(totals, most if most > self.share * _LEAST else Fraction(0))
         if found.precision is None:
             return self._replace(covered=False)
         return self._replace(precision=self.precision + found.precision, failure=self.failure + found.failure)
