@@ -22,7 +22,7 @@ from discreet import (
     fit_topics,
 )
 from discreet._base.arrays import holds_text
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, read_corpus
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity
 from discreet.local import BitChannel
@@ -224,5 +224,16 @@ def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
         PrivateLDA(n_components=8)
     with pytest.raises(TypeError, match=r"^PrivateLDA\.__init__\(\) .* Did you mean 'epsilon'\?"):
         PrivateLDA(3, epsilom=1.0)
+    calls = ((fit_topics, "stop_words"), (read_corpus, "stop_words"), (Corpus.from_texts, "tokenizer"))
+    for call, meant in calls:
+        for typed in ("language", "languages"):
+            with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
+                call(TEXTS, **{typed: "french"})
+    with pytest.raises(TypeError, match=r"from_texts\(\) .* 'stop_words'\. Did you mean 'tokenizer'\?"):
+        Corpus.from_texts(TEXTS, stop_words="french")
+    with pytest.raises(TypeError, match=r"'column'\. Did you mean 'text'\?"):
+        fit_topics(TEXTS, epsilon=1.0, column="note")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'stop_words'$"):
+        PrivateSVILDA(3, stop_words="french")  # no topic_word_prior
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):
         fit_topics(TEXTS, epsilon=1.0, colour="red")

@@ -10,7 +10,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, TopicPrevalence, fit_topics
-from discreet.central import choose_n_topics_privately
+from discreet.central import choose_n_topics_privately, share_topics
+from discreet.corpus import read_corpus
 from discreet.errors import CorpusError, CorpusWarning, ParameterError, PrivacyError
 
 COLUMNS = {"text": "note", "person": "patient"}
@@ -95,10 +96,22 @@ def test_a_file_is_read_in_its_encoding_and_with_its_delimiter(columns, tmp_path
         fit_topics(notes, encoding="latin-1", **HOW)
 
 
-def test_the_name_of_a_column_in_place_of_persons_is_answered_before_the_texts_are_read(columns):
-    frame = pd.DataFrame(columns | {"note": [None] * 600})  # whose reading would raise
-    with pytest.raises(ParameterError, match=r"did you mean person='patient'\?$"):
-        fit_topics(frame, text="note", persons="patient", **HOW)
+def test_a_column_in_place_of_its_name_and_a_name_in_place_of_persons(columns):
+    frame, topics = pd.DataFrame(columns), {"a": ["ward"], "b": ["coast"]}
+    for source, how in ((frame, {"text": "note"}), (columns["note"], {})):
+        for call in (
+            lambda given, **how: fit_topics(given, **how, **HOW),
+            lambda given, **how: share_topics(given, topics, epsilon=1.0, **how),
+        ):
+            with pytest.raises(CorpusError, match=r"got str; of a file or a frame, person= takes the name"):
+                call(source, persons="patient", **how)
+    for column in (frame["patient"], columns["patient"], frame["patient"].to_numpy()):
+        with pytest.raises(ParameterError, match=r"^person must be the name of a column \(persons= takes"):
+            fit_topics(frame, text="note", person=column, **HOW)
+        with pytest.raises(ParameterError, match=r"^text must be the name of a column"):
+            fit_topics(frame, text=column, **HOW)
+        with pytest.raises(ParameterError, match=r"^label must be the name of a column"):
+            read_corpus(frame, text="note", label=column)
 
 
 def test_groups_are_told_by_a_column_whose_rows_stay_with_the_texts(columns, tmp_path):
@@ -141,6 +154,20 @@ def test_texts_in_place_of_counts_are_answered_with_the_call_that_counts_them(co
         assert not hasattr(model, "release_")
 
 
+def test_a_missing_text_is_named_wherever_it_stands_and_what_is_read_once_is_no_list(columns):
+    notes = columns["note"]
+    release = fit_topics(notes, **HOW)
+    for missing in (None, float("nan")):
+        for row, texts in ((1, [missing, *notes]), (2, [notes[0], missing])):
+            for given in (texts, pd.Series(texts)):
+                with pytest.raises(
+                    CorpusError, match=rf"^text {row} \(counted from 1\): expected str, found"
+                ):
+                    release.transform(given)
+    with pytest.raises(TypeError, match=r": pass a list\.$"):
+        release.transform(iter(notes))
+
+
 def test_shares_of_texts_are_those_of_their_counts(columns):
     frame = pd.DataFrame(columns)
     release = fit_topics(columns["note"], **HOW)
@@ -170,8 +197,12 @@ def test_columns_that_are_not_there_are_answered_before_anything_is_booked(colum
 
 
 def test_columns_of_what_has_none_and_files_that_are_not_there(columns):
+    ledger = Ledger(1.0)
     with pytest.raises(ParameterError, match="persons="):
         fit_topics(columns["note"], person="patient", **HOW)
+    with pytest.raises(ParameterError, match="persons="):  # each text was protected for itself
+        share_topics(columns["note"], {"a": "b", "c": "d"}, person="patient", epsilon=1.0, ledger=ledger)
+    assert not ledger.entries
     secret = "the patient in bed four"
     with pytest.raises(CorpusError, match="no file or folder") as told:
         fit_topics(secret, **HOW)

@@ -7,7 +7,7 @@ A sparse matrix passes a gate of its own: compiled code, scipy's too, reads and 
 And one rule for documents counted with the words of a model in another order: they are put in its order, by name.
 """
 
-from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
 from itertools import chain
 from typing import Any
@@ -115,7 +115,9 @@ def _of_objects(array: NDArray[Any], what: str, advice: str) -> NDArray[Any]:
         raise CorpusError(f"{what} has rows of different lengths.")
     foreign = sorted(kind.__name__ for kind in kinds if not issubclass(kind, _NUMBERS))
     if foreign and array.ndim == 0:
-        held = next((f": pass its {name}" for name in (what, f"{what}_") if hasattr(array.item(), name)), "")
+        item = array.item()
+        cure = ": pass a list" if isinstance(item, Iterator) else ""
+        held = next((f": pass its {name}" for name in (what, f"{what}_") if hasattr(item, name)), cure)
         raise TypeError(
             f"{what} as an argument must be an array, not a string or one {foreign[0]}, of numbers{held}."
         )

@@ -304,6 +304,8 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
     """Return the key of each person; ``CorpusError`` where the shape is another, or a row names nobody."""
     if values is None or values.ndim != 1 or n_documents not in (None, len(values)):
         found = type(persons).__name__ if values is None else f"shape {values.shape}"
+        if isinstance(persons, str):
+            found += "; of a file or a frame, `person=` takes the name of a column"
         expected = "one dimension" if n_documents is None else f"shape ({n_documents},)"
         raise CorpusError(f"persons must have {expected}, one for each document, got {found}.")
     listed: list[Any] = list(values)

@@ -22,13 +22,20 @@ from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
-from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError
+from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError, Proposal
 
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
 _LONGEST_PATH = 255
-#: What other libraries call a parameter.
-_ELSEWHERE = {"n_components": "n_topics", "k": "n_topics", "seed": "random_state"}
+#: What other functions and libraries call a parameter, and what it may be called here.
+_ELSEWHERE = {
+    "n_components": ("n_topics",),
+    "k": ("n_topics",),
+    "seed": ("random_state",),
+    "column": ("text",),
+    "stop_words": ("tokenizer",),
+    **dict.fromkeys(("language", "languages"), ("stop_words", "tokenizer")),
+}
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
 Given = ParamSpec("Given")
@@ -228,10 +235,11 @@ def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:
 
 
 def renamed(faults: Iterable[DiscreetError], names: Mapping[str, str]) -> list[DiscreetError]:
-    """Return the same faults of parameters that a caller calls otherwise."""
+    """Return the same faults, with parameters called as a caller calls them."""
 
     def call(part: Any) -> Any:
-        return Parameter(names.get(part.name, part.name)) if isinstance(part, Parameter) else part
+        named = isinstance(part, Parameter | Proposal)
+        return part._replace(name=names.get(part.name, part.name)) if named else part
 
     return [type(fault)(*map(call, fault.args)) for fault in faults]
 
@@ -285,8 +293,9 @@ def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]
     @wraps(function)
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:
         for name in given:
-            near = [] if name in names else get_close_matches(_ELSEWHERE.get(name, name), names, 1)
-            if near:
+            known = [one for one in _ELSEWHERE.get(name, ()) if one in names]
+            near = known or get_close_matches(name, names, 1) * (name not in _ELSEWHERE)
+            if near and name not in names:
                 raise TypeError(
                     f"{function.__qualname__}() got an unexpected keyword argument '{name}'. Did you mean '{near[0]}'?"
                 )

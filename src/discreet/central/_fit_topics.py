@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
-from discreet._base.persons import knows_persons
+from discreet._base.persons import knows_persons, n_rows_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
     FLAG,
@@ -259,24 +259,17 @@ def fit_topics(
     given["privacy_unit"] = whose if privacy_unit is None else privacy_unit
     words, topics = estimators(**{name: value for name, value in given.items() if name not in _OF_A_CALL})
     columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
-    if is_source(texts_or_corpus):
-        cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
-        if isinstance(persons, str):
-            which = ("did you mean ", Proposal("person", persons), "?")
-            raise ParameterError("`persons` takes one entry for each document, not a column's name: ", *which)
-        if prevalence is not None and isinstance(by, str):
-            columns, by = columns | {"by": by}, None
-        folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
-        texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut)
+    cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
+    of_source = is_source(texts_or_corpus)
+    if of_source and prevalence is not None and isinstance(by, str):
+        columns, by = columns | {"by": by}, None
+    folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
+    texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut)
+    if of_source:
         if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
             _warn_of_persons(texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
         stop_words = "auto"
-    elif given := [name for name, value in columns.items() if value is not None]:
-        raise ParameterError(
-            f"{', '.join(f'`{name}`' for name in given)}: for a file or a frame only. Of a list of texts, leave out "
-            "what is empty before, and say whose each is by `persons=`."
-        )
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):
         whose = "person"
@@ -316,8 +309,7 @@ def fit_topics(
     topics.ledger = words.ledger = book = ledger or own
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * delta, book))
     refuse_too_few(topics, max_words if chosen else None)
-    if _is_held(texts_or_corpus) and chosen:
-        cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
+    if chosen and carried(texts_or_corpus, "vocabulary") is None and n_rows_of(texts_or_corpus) is not None:
         read = watched(callback, "counting words", texts_or_corpus)
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
         words.set_params(**_CUT_ALREADY)
@@ -424,12 +416,6 @@ def _warn_of_persons(corpus: Corpus, columns: dict[str, Any]) -> None:
             " says so.",
         )
         warn_caller(CorpusWarning(told))
-
-
-def _is_held(texts: Any) -> bool:
-    """Whether texts lie in memory, in a list or in a column, and are not to be read only once."""
-    of_one_column = len(getattr(texts, "shape", ())) == 1 and hasattr(texts, "__len__")
-    return isinstance(texts, list | tuple) or of_one_column
 
 
 def _chosen_before(corpus: Any) -> bool:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
-from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, shown
+from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, shown, suggesting
 from discreet.corpus.counting import Csr, canonical_counts, count_texts
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
@@ -227,6 +227,7 @@ class Corpus(Documents):
         return corpus
 
     @classmethod
+    @suggesting
     def from_texts(
         cls,
         texts: Iterable[str],

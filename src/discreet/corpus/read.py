@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.files import read_json
 from discreet._base.progress import Callback
-from discreet._base.validate import path_shown
+from discreet._base.validate import Rule, check, optional, path_shown, renamed, suggesting
 from discreet.corpus.corpus import Corpus, with_rows
 from discreet.corpus.files import PathLike, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
@@ -26,6 +26,8 @@ from discreet.errors import CorpusError, ParameterError, Proposal
 
 #: What a column of labels is called here, by its name in ``fit_topics``.
 _LABEL = {"by": "label"}
+_COLUMN = optional(Rule("the name of a column", lambda value: isinstance(value, str)))
+_OF_PERSONS = Rule("the name of a column (`persons=` takes an entry for each document)", _COLUMN.holds)
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -39,6 +41,7 @@ def _without_context() -> Generator[None]:
         raise
 
 
+@suggesting
 @_without_context()
 def read_corpus(
     path: PathLike | Any,
@@ -131,6 +134,7 @@ def read_corpus(
     Text is read as a stream and never held: memory is 8 bytes for each different word of each document, and
     the words themselves.
     """
+    check(text=(text, _COLUMN), person=(person, _OF_PERSONS), label=(label, _COLUMN))
     row = None
     if isinstance(path, str | os.PathLike):
         row = reader_of(find_format(path) if format is None else format)
@@ -229,24 +233,28 @@ def is_source(documents: Any) -> bool:
     return isinstance(documents, str | os.PathLike) or is_frame(documents)
 
 
-def _by(part: Any) -> Any:
-    """Return a part of a message as ``fit_topics`` calls the column of labels."""
-    return part._replace(name="by") if isinstance(part, Proposal) and part.name == "label" else part
-
-
-def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
+def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer) -> Any:
     """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
 
-    ``columns`` are what ``fit_topics`` takes of its rows and how they are read, None where nothing is said; "by" is
-    the column of labels.
+    Anything else is returned as it is. ``columns`` are what ``fit_topics`` takes of its rows and how they are read,
+    None where nothing is said; "by" is the column of labels.
 
     Raises
     ------
     CorpusError
         Where there is no such file; what reads like a text is not shown.
+    ParameterError
+        Where columns are said of what has none.
     """
     taken = columns.keys()
     columns = {name: column for name, column in columns.items() if column is not None}
+    if not is_source(source):
+        if columns:
+            raise ParameterError(
+                f"{', '.join(f'`{name}`' for name in columns)}: for a file or a frame only. Of a list of texts, leave "
+                "out what is empty before, and say whose each is by `persons=`."
+            )
+        return source
     framed = is_frame(source)
     if not framed and not os.path.exists(source):  # noqa: PTH110  (False where a text cannot be a path)
         raise CorpusError(
@@ -257,7 +265,7 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         cut = {"tokenizer": tokenizer} if of_texts else {}
         return read_corpus(source, **cut, **{_LABEL.get(name, name): said for name, said in columns.items()})
     except (CorpusError, ParameterError) as error:
-        parts = [_by(part) for part in error.args]
+        parts = list(renamed([error], {"label": "by"})[0].args)
         proposed = {part.name for part in parts if isinstance(part, Proposal)}
         if isinstance(error, CorpusError) and not proposed <= taken:
             parts.append(" That is for the reader: fit_topics(discreet.corpus.read_corpus(...), ...).")

@@ -369,9 +369,9 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
 
 
 def are_texts(X: Any) -> bool:
-    """Whether this is a list or column of texts, as the first shows."""
+    """Whether this is a list or column of texts, though some may be missing."""
     one_a_row = isinstance(X, list | tuple) or getattr(X, "ndim", None) == 1
-    return one_a_row and len(X) > 0 and isinstance(next(iter(X)), str)
+    return one_a_row and any(isinstance(one, str) for one in X)
 
 
 def counted(X: Any, release: Release) -> Any:

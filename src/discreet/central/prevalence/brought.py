@@ -18,10 +18,11 @@ from scipy.special import ndtri
 
 from discreet._base.files import list_lines
 from discreet._base.persons import check_same_rows
+from discreet._base.validate import suggesting
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import check_length, contribution_bound
 from discreet.corpus import Corpus, Tokenizer
-from discreet.corpus.read import corpus_of_source, is_source
+from discreet.corpus.read import corpus_of_source
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
@@ -155,6 +156,7 @@ def units_with_words(corpus: Corpus) -> int:
     return int(there.sum()) if corpus.persons is None else len(np.unique(corpus.persons[there]))
 
 
+@suggesting
 def share_topics(
     texts: Any,
     topics: Any,
@@ -209,10 +211,8 @@ def share_topics(
         raise ParameterError("`by` and `groups` come together, or not at all.")
     check_same_rows(texts, by, "by", "the texts")
     cut = Tokenizer()
-    corpus = texts
-    if is_source(texts):
-        corpus = corpus_of_source(texts, {"text": text, "person": person}, cut)
-    elif not isinstance(texts, Corpus):
+    corpus = corpus_of_source(texts, {"text": text, "person": person}, cut)
+    if not isinstance(corpus, Corpus):
         corpus = Corpus.from_texts(texts, tokenizer=cut, vocabulary=release.vocabulary)
     corpus = corpus.restrict(release.vocabulary)
     known = persons is not None or corpus.persons is not None
