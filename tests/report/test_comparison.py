@@ -173,6 +173,20 @@ def test_shares_over_other_words_are_no_change():
     assert any(pair.clear for pair in few.pairs)
 
 
+def test_where_hardly_a_word_is_common_no_topic_is_the_same():
+    """Releases in two languages had pairs by the few words that both have; of one that has few words all are common."""
+    made = release(noise=0.0002)
+    firsts = [words[0] for words in made.top_words(1)]
+    foreign = made.with_word_names({word: f"mot{word}" for word in made.vocabulary if word not in firsts})
+    few = made.without_words([word for word in made.vocabulary if word not in firsts])
+    assert len(compare(made, few).pairs) == 5
+    found = compare(made, foreign)
+    assert found.shared == compare(made, few).shared
+    assert found.pairs == []
+    assert found.vanished == found.appeared == list(range(5))
+    assert found.in_words()[0].startswith("Shares cannot be compared")
+
+
 def test_where_noise_is_not_told_nothing_is_clear():
     found = compare(release(noise=None), release(noise=None, seed=0).without_topics([1]))
     assert not any(pair.clear or pair.grew for pair in found.pairs)

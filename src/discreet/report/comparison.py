@@ -5,8 +5,9 @@ And a page of it, without script or network.
 Topics are held against each other by what sets them apart: the excess of their words over the words of all topics
 together, :math:`e_{kw} \propto (p(w|k) - p(w))_+`, over the words that both releases have. Two topics agree by
 :math:`\sum_w \min(e_{kw}, e'_{jw})`; pairs are chosen to agree most in sum (Kuhn, Munkres). A pair is one topic where
-the agreement is at least a half, less what noise alone takes away: on average :math:`1 / \sqrt{2 \pi}` of
-:func:`~discreet.report.explain.noise_share`, half of it from each. Topics that are mostly noise are left out.
+the agreement, times how much of the text these words are (in the release of which they are more), is at least a half,
+less what noise alone takes away: on average :math:`1 / \sqrt{2 \pi}` of
+:func:`~discreet.report.wording.noise_share`, half of it from each. Topics that are mostly noise are left out.
 
 A topic's share is a sum of noisy cells, so its noise has standard deviation :math:`\pi_k \sqrt{\sum_w s_{kw}^2}`.
 That is the noise of the last round alone: training amplifies what came before, and two fits of one text differ by
@@ -240,17 +241,17 @@ def compare(a: Release, b: Release) -> Comparison:
     rows, others = _excess(a, columns_a)[real_a], _excess(b, columns_b)[real_b]
     agreement = np.array([np.minimum(row, others).sum(1) for row in rows]).reshape(len(rows), len(others))
     needed = _SAME - (_lost(a)[real_a][:, None] + _lost(b)[real_b][None, :]) / 2
+    apart = [float(1 - overall(one)[columns].sum()) for one, columns in ((a, columns_a), (b, columns_b))]
     rows, matches = linear_sum_assignment(-agreement)
     same = [
         (i, j)
         for i, j in zip(rows.tolist(), matches.tolist(), strict=True)
-        if agreement[i, j] >= needed[i, j]
+        if agreement[i, j] * (1 - min(apart)) >= needed[i, j]
     ]
     found = [(int(real_a[i]), int(real_b[j]), float(agreement[i, j])) for i, j in same]
-    apart = max(1 - overall(one)[columns].sum() for one, columns in ((a, columns_a), (b, columns_b)))
     both = _Both(a, b, columns_a, columns_b, shared, len(found))
     pairs = [_pair(both, one) for one in found]
-    if apart > _APART:
+    if max(apart) > _APART:
         pairs = [pair._replace(clear=False) for pair in pairs]
     pairs.sort(key=lambda pair: (not pair.clear, -abs((pair.after or 0) - (pair.before or 0)), pair.first))
     matched_a, matched_b = {one[0] for one in found}, {one[1] for one in found}
@@ -265,7 +266,7 @@ def compare(a: Release, b: Release) -> Comparison:
         tuple(shared),
         _alone(a, set(shared)),
         _alone(b, set(shared)),
-        float(apart),
+        max(apart),
     )
 
 
