@@ -304,10 +304,9 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
     """Return the key of each person; ``CorpusError`` where the shape is another, or a row names nobody."""
     if values is None or values.ndim != 1 or n_documents not in (None, len(values)):
         found = type(persons).__name__ if values is None else f"shape {values.shape}"
-        if isinstance(persons, str):
-            found += "; of a file or a frame, `person=` takes the name of a column"
+        named = "; of a file or a frame, `person=` takes the name of a column" * isinstance(persons, str)
         expected = "one dimension" if n_documents is None else f"shape ({n_documents},)"
-        raise CorpusError(f"persons must have {expected}, one for each document, got {found}.")
+        raise CorpusError(f"persons must have {expected}, one for each document, got {found}{named}.")
     listed: list[Any] = list(values)
     if np.ma.isMaskedArray(persons):
         missing = np.ma.getmaskarray(persons)

@@ -293,8 +293,8 @@ def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]
     @wraps(function)
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:
         for name in given:
-            known = [one for one in _ELSEWHERE.get(name, ()) if one in names]
-            near = known or get_close_matches(name, names, 1) * (name not in _ELSEWHERE)
+            meant = _ELSEWHERE.get(name) or get_close_matches(name, names, 1)
+            near = [one for one in meant if one in names]
             if near and name not in names:
                 raise TypeError(
                     f"{function.__qualname__}() got an unexpected keyword argument '{name}'. Did you mean '{near[0]}'?"

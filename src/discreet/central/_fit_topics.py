@@ -48,7 +48,7 @@ from discreet.central.vocabulary.vectorizer import (
     delta_of_words,
     drop_for_now,
 )
-from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus import Corpus
 from discreet.corpus.corpus import with_rows
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
@@ -269,7 +269,6 @@ def fit_topics(
         if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
             _warn_of_persons(texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
-        stop_words = "auto"
     check_kind(texts_or_corpus)
     if privacy_unit is None and knows_persons(texts_or_corpus):
         whose = "person"
@@ -294,7 +293,7 @@ def fit_topics(
         by = check_labels(prevalence, texts_or_corpus, by)
     if isinstance(texts_or_corpus, Corpus):
         texts_or_corpus, persons = with_rows(texts_or_corpus, persons, None, texts_or_corpus), None
-        texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
+        texts_or_corpus = leave_out(texts_or_corpus, cut.left_out)
     known = vocabulary is None and (
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
     )
@@ -312,7 +311,6 @@ def fit_topics(
     if chosen and carried(texts_or_corpus, "vocabulary") is None and n_rows_of(texts_or_corpus) is not None:
         read = watched(callback, "counting words", texts_or_corpus)
         texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
-        words.set_params(**_CUT_ALREADY)
     if isinstance(texts_or_corpus, Corpus) and vocabulary is None:  # by a public list no word is chosen
         warn_of(texts_or_corpus, words, topics, book.called, in_turn if chosen else None)
     alone = book if in_turn else None

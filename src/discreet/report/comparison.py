@@ -243,12 +243,11 @@ def compare(a: Release, b: Release) -> Comparison:
     needed = _SAME - (_lost(a)[real_a][:, None] + _lost(b)[real_b][None, :]) / 2
     apart = [float(1 - overall(one)[columns].sum()) for one, columns in ((a, columns_a), (b, columns_b))]
     rows, matches = linear_sum_assignment(-agreement)
-    same = [
-        (i, j)
-        for i, j in zip(rows.tolist(), matches.tolist(), strict=True)
+    found = [
+        (int(real_a[i]), int(real_b[j]), float(agreement[i, j]))
+        for i, j in zip(rows, matches, strict=True)
         if agreement[i, j] * (1 - min(apart)) >= needed[i, j]
     ]
-    found = [(int(real_a[i]), int(real_b[j]), float(agreement[i, j])) for i, j in same]
     both = _Both(a, b, columns_a, columns_b, shared, len(found))
     pairs = [_pair(both, one) for one in found]
     if max(apart) > _APART:

@@ -77,7 +77,9 @@ class Course:
             )
         self.model = WholeDocumentLDA(**settings, word_vectors=vectors)
         self.asked: PublishedQuestion | None = None
-        self._replay()
+        asked = self._open(self.model.begin(self._words))
+        while asked is not None and self._file("answers", asked, "bin").is_file():
+            asked = self._open(self.model.learn(read_codebook_reports(self._file("answers", asked, "bin"))))
 
     @classmethod
     def begin(
@@ -152,11 +154,6 @@ class Course:
         ):
             write_whole(_SEAL.to_bytes({**content, "allow_unlearnable": True}), self._about, "the course")
             self.model.allow_unlearnable = True
-
-    def _replay(self) -> None:
-        asked = self._open(self.model.begin(self._words))
-        while asked is not None and self._file("answers", asked, "bin").is_file():
-            asked = self._open(self.model.learn(read_codebook_reports(self._file("answers", asked, "bin"))))
 
     def _open(self, question: Question | None) -> PublishedQuestion | None:
         """Write what follows from the answers so far, unless it is there: a question, or topics."""

@@ -238,11 +238,6 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     def _is_weak(self, strength: float) -> bool:
         return strength < LEAST_STRENGTH and len(self.shares) > 1
 
-    def _forecast(self, n_documents: int, about: str = "") -> str | None:
-        """Say that so many clients are too few; None where they are enough, or asked for words alone."""
-        strength = math.sqrt(n_documents) / self.channel().deviation
-        return forecast_of(n_documents, strength, about=about) if self._is_weak(strength) else None
-
     def begin(self, vocabulary: Sequence[str]) -> Question:
         """Forget what was learned, and return the first question.
 
@@ -353,10 +348,11 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         place = len(self._n_reports)
         share = self.shares[place] / sum(self.shares)
         if place == 0:
-            self.learnable(round(n / share))
-            forecast = self._forecast(round(n / share), about="about ")
-            if forecast is not None:
-                warn_caller(forecast, WeakForecastWarning)
+            n_documents = round(n / share)
+            self.learnable(n_documents)
+            strength = math.sqrt(n_documents) / self.channel().deviation
+            if self._is_weak(strength):
+                warn_caller(forecast_of(n_documents, strength, about="about "), WeakForecastWarning)
         question = self._state.question
         self._state = step(self._state, answers, self.channel(question), len(self.shares), 0)
         self._n_reports.append(n)
@@ -370,6 +366,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         state, channel = self._state, self.channel()
         n = sum(self._n_reports)
         strength = math.sqrt(n) / channel.deviation
+        # In each share of ``unigram_``, before it was read by its prior.
+        noise_of_words = channel.deviation / math.sqrt(self._n_reports[0] * state.length)
         settings = public_settings(
             type(self).__name__,
             "local, whole documents",
@@ -379,7 +377,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             reports_on_each=", ".join(str(count) for count in self._n_reports),
             epsilon_whole_document_replaced=channel.epsilon,
             strength=round(strength, 1),
-            word_weight_noise=float(f"{self._noise_of_words():.4g}"),
+            word_weight_noise=float(f"{noise_of_words:.4g}"),
             forecast=forecast_of(n, strength) if len(self.shares) > 1 else None,
             **WordOrigin.public("the question, which all writers have").settings(),
             **self._vectors.settings(),
@@ -396,8 +394,3 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             state.weight / state.weight.sum(),
             state.unigram,
         )
-
-    def _noise_of_words(self) -> float:
-        """Return the deviation of the noise in each share of ``unigram_``, before it was read by its prior."""
-        state, channel = self._state, self.channel()
-        return channel.deviation / math.sqrt(self._n_reports[0] * state.length)
