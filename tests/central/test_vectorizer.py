@@ -286,10 +286,10 @@ def test_hostile_input_is_refused_in_one_line():
         PrivateCountVectorizer(epsilon=1.0, privacy_unit="person").fit(TEXTS, persons=[1, 2])
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["alone"], ["", "   ", "!!"]])
+@pytest.mark.parametrize("texts", [[""], ["alone"], ["", "   ", "!!"]])
 @pytest.mark.parametrize("method", METHODS)
 def test_no_words_is_one_refusal_whatever_the_reason(texts, method):
-    """An empty corpus and one whose words stay hidden must look the same."""
+    """Texts without a word and such whose words stay hidden must look the same."""
     estimator = PrivateCountVectorizer(epsilon=1.0, method=method, random_state=0)
     with pytest.raises(PrivacyError, match="no word was chosen: too few documents"):
         estimator.fit(texts)
