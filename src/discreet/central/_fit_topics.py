@@ -270,9 +270,8 @@ def fit_topics(
             _warn_of_persons(texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
     check_kind(texts_or_corpus)
-    if privacy_unit is None and knows_persons(texts_or_corpus):
-        whose = "person"
-    privacy_unit = whose if privacy_unit is None else privacy_unit
+    if privacy_unit is None:
+        privacy_unit = "person" if knows_persons(texts_or_corpus) else whose
     words.privacy_unit = topics.privacy_unit = privacy_unit
     about_groups: list[DiscreetError] = []
     if prevalence is not None or by is not None:

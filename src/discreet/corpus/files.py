@@ -150,7 +150,8 @@ def open_source(path: PathLike) -> Generator[Source]:
     """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
     with _reading(path), Path(path).open("rb") as raw, ExitStack() as stack:
         size, seekable = os.fstat(raw.fileno()).st_size, raw.seekable()
-        kind = _kind_of(raw.peek(_LONGEST_MAGIC))
+        head = raw.peek(_LONGEST_MAGIC)
+        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
         def progress() -> tuple[int, int]:
             return (min(raw.tell(), size), size) if seekable else (0, 0)
@@ -166,10 +167,6 @@ def without_packing(name: str) -> str:
     """Return a file's name in lower case without the ending of a compressed file."""
     lower = name.lower()
     return next((lower.removesuffix(ending) for ending in _PACKED_ENDINGS if lower.endswith(ending)), lower)
-
-
-def _kind_of(head: bytes) -> str | None:
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def _unpacked(raw: IO[bytes], name: str, kind: str) -> Any:
