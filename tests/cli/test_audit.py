@@ -126,7 +126,7 @@ def test_spread_reaches_the_attack(here):
         ),
         (["--trainer", "gibbs", "--set", "online=1"], "--set online= must be True or False"),
         (["--set", "target=1"], "'target' is none of them"),
-        (["--trainer", "gibbs", "--json", "no/such/a.json"], "its folder does not exist"),
+        (["--trainer", "gibbs", "--json", "no/such/a.json"], "there is no folder"),
     ],
 )
 def test_refusals(here, capsys, more, words):

@@ -67,7 +67,7 @@ def test_topics_prints_a_table_or_json(model, capsys):
     assert run(["topics", str(model), "--json", "-n", "4", "--by", "lift"]) == 0
     assert json.loads(capsys.readouterr().out)["topics"] == Release.load(model).top_words(4, by="lift")
     assert run(["topics", str(model), "--by", "chance"]) == 2
-    assert "probability or lift" in capsys.readouterr().err
+    assert '--by must be "probability" or "lift", but is' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])

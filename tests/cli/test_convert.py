@@ -152,7 +152,7 @@ def test_clear_refusals(corpus, tmp_path, capsys):
     assert "not known" in refused(capsys, source, tmp_path / "x.docx", "--to", "docx")
     assert "not known" in refused(capsys, source, tmp_path / "x.mtx", "--from", "docx")
     assert "does not exist" in refused(capsys, tmp_path / "absent.npz", tmp_path / "x.mtx")
-    assert "its folder does not exist" in refused(capsys, source, tmp_path / "no" / "x.mtx")
+    assert "there is no folder" in refused(capsys, source, tmp_path / "no" / "x.mtx")
     assert "is a folder" in refused(capsys, source, tmp_path, "--to", "mtx")
     assert "is the file of IN" in refused(capsys, source, source)
     assert "--stop-words" in refused(capsys, source, tmp_path / "x.mtx", "--stop-words", "english")

@@ -520,6 +520,15 @@ def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, ca
     assert ("fewer groups, longer periods or a larger --epsilon" in said) == (alone > 100 / 3)
 
 
+def test_a_hopeless_run_says_that_it_goes_on(ward_notes, tmp_path, capsys):
+    (tmp_path / "topics.txt").write_text("food: zuppa pane\nstaff: medico\n")  # in another language
+    line = ["prevalence", str(tmp_path / "topics.txt"), str(ward_notes / "notes.jsonl"), "--text", "body"]
+    assert run([*line, "--seed", "0", "--out", str(tmp_path / "s.json")]) == 0
+    said = capsys.readouterr().err
+    assert "documents have a word of the topics: noise will hide every share" in said
+    assert "it goes on all the same, as to end here would tell of the texts: stop it." in said
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_what_is_said_of_shares_is_what_they_turn_out_to_be(ward_notes, tmp_path, capsys, epsilon):
     line = [*command(ward_notes), "--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-06"]

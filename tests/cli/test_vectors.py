@@ -81,7 +81,10 @@ def test_vectors_of_another_language_cost_no_budget(place, capsys):
     assert discreet(*fit, "--out", place / "de", "--ledger", book) == 0
     said = capsys.readouterr().err
     assert (
-        said.count("discreet: de.txt holds a vector for none of the 24 words: training goes on without") == 1
+        said.count(
+            "discreet: warning: de.txt holds a vector for none of the 24 words: training goes on without"
+        )
+        == 1
     )
     release = Release.load(place / "de")
     assert release.configuration["word_vectors_used"] == "not at all: none of the words has a vector"
@@ -103,7 +106,10 @@ def test_vectors_of_few_words_are_warned_of_once(place, capsys):
     for name, more in (("a", public), ("b", ())):
         assert discreet(*fit, "--out", place / f"few {name}", *more) == 0
         said = capsys.readouterr().err
-        assert said.count("discreet: few.txt holds a vector for 2 of the 24 words, fewer than a tenth") == 1
+        assert (
+            said.count("discreet: warning: few.txt holds a vector for 2 of the 24 words, fewer than a tenth")
+            == 1
+        )
     with few.open("a") as file:
         file.write("w04 1 2 3\n")
     assert discreet(*fit, "--out", place / "enough", *public) == 0

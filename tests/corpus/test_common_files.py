@@ -234,8 +234,12 @@ def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):
     assert corpus.fields == ("Socio", "Nota", "Barrio")
     workbook(path, A=[["a", "b", "c"], *rows])  # as many cells stand above: these are the names
     assert "its fields are 'a', 'b', 'c'." in refusal(path, **options)
-    workbook(path, A=[["Socio", "Nota", "x"], ["Socio", "Nota", "x"]])
-    assert read_corpus(path, **options).notes == ()
+    workbook(path, A=[["Socio", "Nota", "x"], ["Socio", "Nota", "x"], ["1", "bed", "x"]])
+    said = refusal(path, **options)  # the first row names them, and the second does it again
+    assert "row 2: this repeats the names of the columns; skip_empty=True leaves out rows, 1 like the" in said
+    corpus = read_corpus(path, **options, skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 1, [1])
+    assert corpus.notes == ("of the rows left out, 1 repeated the names of the columns",)
 
 
 def test_columns_below_a_title_are_named_where_another_is_asked_for(tmp_path):
@@ -271,11 +275,14 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
     )
     said = "has no sheet 'notes'; its sheets are 'Cover', 'Notes', 'Empty'. Did you mean 'Notes'?"
     assert said in refusal(path, sheet="notes")
-    said = "sheet 'Cover' has not the columns asked for; sheet 'Notes' has them. Name it with sheet="
+    said = "sheet 'Cover' does not have the columns asked for; sheet 'Notes' has them. Name it with sheet="
     assert said in refusal(path, sheet="Cover")
     assert "no field for text='body'; its fields are 'Notes of the ward'" in refusal(
         path, sheet="Cover", text="body"
     )
+    workbook(path, **{"Front page": [["Title"]], "Notes of 2025": ROWS})
+    said = "sheet 'Front page' does not have the columns asked for; sheet 'Notes of 2025' has them."
+    assert said in refusal(path, sheet="Front page")  # names with blanks are no texts
     workbook(path, January=[["text"], ["bed"]], February=[["text"], ["ward"]])
     assert "More than one sheet has the columns" in refusal(path)
     assert read_corpus(path, sheet="February").vocabulary == ("ward",)

@@ -147,6 +147,9 @@ def test_files_of_word_processors_are_named(tmp_path):
         (path / name).write_bytes(content)
     with pytest.warns(UserWarning, match=r"2 \.docx files, 1 \.pdf file ignored.*save them as \.txt"):
         assert read_corpus(path).n_documents == 1
+    (path / "letters" / "more.csv").write_text("text\nbed\n")  # a table, forgotten beside the texts
+    with pytest.warns(UserWarning, match=r"1 \.csv file.* ignored.*or name a table"):
+        assert read_corpus(path).n_documents == 1
     (tmp_path / "only").mkdir()
     (tmp_path / "only" / "a.docx").write_bytes(b"PK\0")
     with pytest.raises(CorpusError, match=r"holds no \.txt file, only 1 \.docx file; save them as \.txt"):

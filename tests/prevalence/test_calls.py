@@ -227,6 +227,24 @@ def test_a_date_that_does_not_tell_its_period_is_none(freq, value):
         place_in_groups([value], periods("2024", "2024-12", freq), freq=freq)
 
 
+@pytest.mark.parametrize("wrong", ["later", "2024", "Date"])
+def test_a_few_labels_that_are_no_dates_are_named_or_left_out(wrong):
+    """One such cell had been told how dates are written, and leave_out did not help."""
+    months = periods("2024-01", "2024-03", "month")
+    by = [*["2024-01-31", "2024-02-01"] * 10, wrong]
+    with pytest.raises(CorpusError) as refused:
+        place_in_groups(by, months, freq="month")
+    assert "1 of 21 values of by (row 21, counted from 1" in str(refused.value)
+    assert "correct it, or unlisted='leave_out'" in str(refused.value)
+    assert "08.02.2025" not in str(refused.value)
+    known = [0, 1] * 10
+    assert place_in_groups(by, months, freq="month", unlisted="leave_out").tolist() == [*known, -1]
+    places = place_in_groups(by, (*months, "other"), freq="month", unlisted="other").tolist()
+    assert places == [*known, 3]
+    with pytest.raises(CorpusError, match=r"4 of 24 values"):  # of so many, the column may be wrong
+        place_in_groups([*by, *[wrong] * 3], months, freq="month", unlisted="leave_out")
+
+
 def test_ranges_may_lie_at_the_end_of_time():
     assert periods("9999-12-30", "9999-12-31", "day") == ("9999-12-30", "9999-12-31")
     assert periods("9985", "9999-12-31", "decade") == ("9980s", "9990s")

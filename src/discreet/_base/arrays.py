@@ -397,7 +397,7 @@ def first_words(
     if not is_whole(n) or n < 1:
         raise refusal(f"the number of words must be at least 1, but is {shown(n)}.")
     if by not in ("probability", "lift"):
-        raise refusal(f'by must be "probability" or "lift", but is {shown(by)}.')
+        raise refusal(f'`by` must be "probability" or "lift", but is {shown(by)}.')
     rank = topic_word
     if by == "lift":
         if word_weight is None:

@@ -200,8 +200,8 @@ def path_shown(path: str | os.PathLike[str]) -> str:
     blanks that ends as names of files do, or lies in a folder that exists.
     """
     name = os.fspath(path)
-    one_line = len(name) <= _LONGEST_PATH and name.isprintable()
-    if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or _is_in_a_folder(name)):
+    one_line, folder = len(name) <= _LONGEST_PATH and name.isprintable(), os.path.dirname(name)  # noqa: PTH120
+    if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or is_folder(folder)):
         return _plain(name) + " (an address, and only files are read: download it)" * bool(
             _ADDRESS.match(name)
         )
@@ -216,11 +216,6 @@ def is_there(path: str | os.PathLike[str]) -> bool:
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a path leads to a folder; a text too long for one does not."""
     return os.path.isdir(path)  # noqa: PTH112
-
-
-def _is_in_a_folder(name: str) -> bool:
-    folder = os.path.dirname(name)  # noqa: PTH120  (what was given need not be a path)
-    return bool(folder) and is_folder(folder)
 
 
 def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:

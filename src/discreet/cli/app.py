@@ -147,7 +147,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    _tell(str(message))
+    _tell(f"warning: {message}")
 
 
 def _run(arguments: list[str]) -> int:
@@ -158,7 +158,7 @@ def _run(arguments: list[str]) -> int:
     except _ClickException as error:
         near, typed = (getattr(error, name, None) for name in ("possibilities", "option_name"))
         if near and typed:  # "--to" is no slip of "--topic"
-            error.__dict__["possibilities"] = get_close_matches(typed, near, cutoff=0.75)
+            error.__dict__["possibilities"] = get_close_matches(typed, near, cutoff=0.85)
         message = error.format_message()
         if not arguments:  # bare `discreet` shows its help
             typer.echo(message, err=True)
@@ -213,6 +213,15 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
     return call
 
 
+#: What the library, other commands and other tools call an option.
+_ELSEWHERE = OPTIONS | {
+    "column": "--text",
+    "format": "--json",
+    "o": "--out",
+    "sep": "--read delimiter=VALUE",
+    "unit": "--person FIELD",
+}
+
 #: What Typer says of a value, and what is said instead.
 _PLAIN = {
     "Input should be a valid integer.*": "give a whole number",
@@ -239,10 +248,14 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
         message = f"{message.partition(': ')[0]}: write {values[-1].replace(',', '.')}"
     context: Any = getattr(error, "ctx", None)
     near = getattr(error, "possibilities", ())  # one suggestion is enough
-    name = "" if near else str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
-    name = next(iter(get_close_matches(name, READ, cutoff=0.9)), name)  # "--language"
-    if name in READ and any(each.name == "read" for each in getattr(context, "command", context).params):
-        came += f"; write --read {name}={'true' if name == 'skip_empty' else 'VALUE'}"
+    typed = "" if near else str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    takes = getattr(getattr(context, "command", None), "params", ())
+    own = [option for each in takes for option in each.opts]
+    read = get_close_matches(typed, READ, 1, cutoff=0.9) if "--read" in own else []  # "--language"
+    said = "".join(f"--read {name}={'true' if name == 'skip_empty' else 'VALUE'}" for name in read)
+    said = said or _ELSEWHERE.get(typed, "")
+    if said.partition(" ")[0] in own:
+        came += f"; write {said}"
     see = " See" if message.endswith("?") and not came else "; see"
     return f"{message}{came}{see} `{context.command_path if context else 'discreet'} --help`."
 

@@ -81,10 +81,9 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
 
         def say(stage: str, done: int, total: int) -> None:
             nonlocal last
-            now, before = (stage, done, total), last
-            last = now
-            if done == total and now != before:  # a reader may say twice that it is done
+            if done == total and (stage, done, total) != last:  # a reader may say twice that it is done
                 lines.print(f"{stage} {done}/{total}")
+            last = (stage, done, total)
 
         yield say
 

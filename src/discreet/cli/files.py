@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import discreet
 from discreet._base.files import write_whole
 from discreet.cli.options import called, check_output_file, refuse_given
+from discreet.corpus import ShardedCorpus, load_vocabulary, read_corpus
 from discreet.corpus.formats.table import FORMATS
+from discreet.corpus.read import read_word_origin, side_file
+from discreet.corpus.vocabulary import choices_of, refuse_public
 from discreet.errors import ParameterError, PrivacyError, ReleaseError
 from discreet.privacy.units import check_epsilon
 
 if TYPE_CHECKING:
-    from discreet.corpus import ShardedCorpus
     from discreet.release.numbers import NumbersRelease
 
 
@@ -24,9 +26,6 @@ def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, li
 
     Words are public only where a file beside them says by whom that was said, and is about the same words.
     """
-    from discreet.corpus import load_vocabulary, read_corpus
-    from discreet.corpus.read import read_word_origin, side_file
-
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}
     row = FORMATS.get(known)
@@ -41,11 +40,8 @@ def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, li
     return read_corpus(source, known, **(given | beside)), list(beside.values())
 
 
-def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpus", list[Path]]:
+def open_shards(source: Path, _known: str, **options: Any) -> tuple[ShardedCorpus, list[Path]]:
     """Open a folder of shards; like ``load``, but nothing of it is read, and no option says how."""
-    from discreet.corpus import ShardedCorpus
-
-    del known
     given = {called(name): value for name, value in options.items()}
     refuse_given(given, "shards hold counts with their words and persons; say it when they are written.")
     return ShardedCorpus(source), []
@@ -65,8 +61,6 @@ def declare_public(corpus: "discreet.Corpus", command: str, *, listed: bool) -> 
 
     Words that were counted from the texts need a list: ``listed`` says whether ``--vocabulary`` names one.
     """
-    from discreet.corpus.vocabulary import refuse_public
-
     refuse_public(corpus.word_origin, listed=listed)
     if corpus.words_are_public:
         return corpus
@@ -136,8 +130,6 @@ def ledger_for(
 
     Otherwise the estimator makes one; or, where columns were chosen privately, books where the choice is.
     """
-    from discreet.corpus.vocabulary import choices_of
-
     if path is not None:
         return open_ledger(path, epsilon, delta, unit, unit_name)
     if unit_name is None or choices_of(documents):
@@ -162,19 +154,20 @@ def written_elsewhere() -> str:
 
 def after_interruption() -> str:
     """Say what a run that was interrupted has booked, and how to go on."""
+    from discreet.release.private_estimator import spent_and_left
+
     told: list[str] = []
     on = "To go on, run the same command again; it books anew."
     for ledger, spent in _OPENED:
         now, before = ledger.spent().epsilon, spent or 0.0
-        left = max(round(ledger.epsilon - now, 4), 0.0)
-        if left < now - before:
+        if ledger.remaining().epsilon < now - before:
             on = (
-                f"What is left, {left:g}, may not pay for the same again: run it with a smaller --epsilon, or "
-                "decide on a larger budget, which is a weaker promise."
+                "What is left may not pay for the same again: run it with a smaller --epsilon, or decide on a larger "
+                "budget, which is a weaker promise."
             )
         told.append(
             f"{ledger.path} has booked {now - before:.4g} for this run, which stays spent because the texts may have "
-            f"been read: {now:.4g} of epsilon = {ledger.epsilon:g} in all."
+            f"been read. {spent_and_left(ledger)}"
             if now > before
             else f"Nothing was booked on {ledger.path}."
         )

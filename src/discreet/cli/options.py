@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, g
 
 import typer
 
+from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 from discreet.errors import ParameterError, ReleaseError, WeakForecastWarning
 
 if TYPE_CHECKING:
@@ -214,8 +215,6 @@ def check_output_folder(folder: Path, ledger: Path | None = None) -> None:
         raise ReleaseError(f"--ledger {ledger} is in the new folder of --out; name another place for it.")
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
-    if not folder.absolute().parent.is_dir():
-        raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
     _check_place(folder if folder.is_dir() else folder.absolute().parent, f"--out {folder}")
 
 
@@ -234,8 +233,6 @@ def check_output_file(
         raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
     if suffixes and path.suffix.lower() not in suffixes:
         raise ReleaseError(f"{option} must end in one of {', '.join(suffixes)}, but is {path.name}.")
-    if not path.absolute().parent.is_dir():
-        raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
     for called, other in (apart or {}).items():
         both = path.exists() and other is not None and other.exists()
         if other is not None and (path.resolve() == other.resolve() or (both and path.samefile(other))):
@@ -250,6 +247,8 @@ def check_output_file(
 
 def _check_place(folder: Path, what: str) -> None:
     """Write as much as a large release takes, and take it away again: what is paid for must find room."""
+    if not folder.is_dir():
+        raise ReleaseError(f"{what}: there is no folder {folder}; make it first.")
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_ROOM))
@@ -360,8 +359,6 @@ class Texts(Group):
 
     def format_of(self, path: Path) -> str:
         """Return the format that was named, or the one that the file's name tells."""
-        from discreet.corpus.formats.table import find_format
-
         return self.given.get("format") or find_format(path)
 
     def options(
@@ -372,7 +369,6 @@ class Texts(Group):
         ``stop_words`` are those of raw text where none are named; as for the texts of ``release`` texts must be cut.
         """
         from discreet.corpus import Tokenizer, tokenizer_like
-        from discreet.corpus.formats.table import TEXT_FORMATS
 
         cutting = {name: value for name, value in self.given.items() if name in CUTTING}
         given = {name: value for name, value in self.given.items() if name not in (*CUTTING, "format")}

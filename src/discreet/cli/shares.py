@@ -117,7 +117,10 @@ def expected_of_shares(there: str, reach: tuple[float, float], n_groups: int, n_
     """Say how well shares will be known, and what helps where a usual share would drown in noise."""
     alone, together = reach
     if alone > 100:
-        return f"{there}: noise will hide every share, so that the release will say nothing.{_LESS_NOISE}"
+        return (
+            f"{there}: noise will hide every share, so that the release will say nothing.{_LESS_NOISE} Unless it asks "
+            "now, it goes on all the same, as to end here would tell of the texts: stop it."
+        )
     help_ = _LESS_NOISE if alone > 100 / n_topics else ""
     among = f"; among all {n_groups * n_topics:,} shares together, with chance, to about \u00b1{together:.1f}"
     return (

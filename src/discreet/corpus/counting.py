@@ -186,14 +186,6 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
         )
 
 
-def _only_tokens(documents: Iterable[Any]) -> Iterator[list[str]]:
-    for number, document in enumerate(documents):
-        tokens = check_tokens(document)
-        if isinstance(tokens, str):
-            raise CorpusError(f"document {rows_shown([number])}: {tokens}.")
-        yield tokens
-
-
 def count_texts(
     documents: Iterable[Any],
     tokenizer: Tokenizer,
@@ -204,7 +196,10 @@ def count_texts(
     """Count texts held in memory, or documents ``listed`` as tokens already; return counts, words and a digest."""
     counter = TextCounter(tokenizer, vocabulary)
     if listed:
-        for tokens in _only_tokens(documents):
+        for number, document in enumerate(documents):
+            tokens = check_tokens(document)
+            if isinstance(tokens, str):
+                raise CorpusError(f"document {rows_shown([number])}: {tokens}.")
             counter.add_tokens(tokens)
     else:
         for text in only_texts(documents):

@@ -19,7 +19,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -158,22 +158,16 @@ def open_source(path: PathLike) -> Generator[Source]:
 
         if kind is None:
             yield Source(raw, progress)
+        elif kind not in _STREAMS:
+            raise not_unpacked(os.fspath(path), kind)
         else:
-            unpacked: Any = _unpacked(raw, os.fspath(path), kind)
-            yield Source(stack.enter_context(io.BufferedReader(unpacked, _BUFFER)), progress)
+            yield Source(stack.enter_context(io.BufferedReader(_STREAMS[kind](raw), _BUFFER)), progress)
 
 
 def without_packing(name: str) -> str:
     """Return a file's name in lower case without the ending of a compressed file."""
     lower = name.lower()
     return next((lower.removesuffix(ending) for ending in _PACKED_ENDINGS if lower.endswith(ending)), lower)
-
-
-def _unpacked(raw: IO[bytes], name: str, kind: str) -> Any:
-    """Return a compressed file's content as a stream."""
-    if kind not in _STREAMS:
-        raise not_unpacked(name, kind)
-    return _STREAMS[kind](raw)
 
 
 def not_unpacked(name: str, kind: str) -> CorpusError:
@@ -241,10 +235,8 @@ def decoded(
 
 
 def _codec(encoding: str) -> str:
-    try:
+    with suppress(LookupError):
         return codecs.lookup(encoding).name
-    except LookupError:
-        pass
     raise CorpusError(
         f'encoding {encoding!r} is not known to Python; "utf-8", "latin-1" and "cp1252" are common.'
     )

@@ -455,7 +455,7 @@ def _named(name: str, languages: Sequence[str]) -> Iterable[tuple[str, Iterable[
     if language in _NAMES:
         yield language, _of_language(language)
         return
-    if not name or "\n" in name or not is_there(name):
+    if not is_there(name) and not (name.isprintable() and Path(name).suffix):
         plain = "".join(c for c in unicodedata.normalize("NFD", name.lower()) if not unicodedata.combining(c))
         near = [_OWN_NAMES.get(plain, "")] if plain in _OWN_NAMES else get_close_matches(plain, _NAMES, 1)
         known = f" Languages: {', '.join(sorted(_NAMES))}." if name.isalpha() else ""

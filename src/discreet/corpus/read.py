@@ -107,9 +107,10 @@ def read_corpus(
         privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from). Refused
         of words counted from raw text: only a list that is given, ``vocabulary``, can be public.
     skip_empty : bool, default False
-        Leave out documents whose text is missing or blank (raw text), and where persons are read those that name
-        nobody; ``n_skipped`` says how many. Otherwise missing persons are an error, missing
-        text (null, NaN, an empty cell of CSV or of a sheet) is an error, and blank text an empty document.
+        Leave out documents whose text is missing or blank (raw text), where persons are read those that name nobody,
+        and where persons or labels are read rows that repeat the names of the columns; ``n_skipped`` says how many.
+        Otherwise such rows, missing persons and missing text (null, NaN, an empty cell of CSV or of a sheet) are
+        errors, and blank text is an empty document.
     keep_empty : bool, default False
         Take missing text for an empty document (raw text): where each document is answered for, as in local privacy,
         one that is left out tells by its silence what it says.
@@ -181,12 +182,11 @@ def read_corpus(
         assert row is not None
         corpus = _read_counts(row, path, listed, callback)
     origin = corpus.word_origin
-    beside = None
     if row is not None and not row.whole:
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
-    if beside is not None:
-        known = of_texts or beside.kind == "unknown"
-        origin = (origin if known else beside).after(beside.choices)
+        if beside is not None:
+            known = of_texts or beside.kind == "unknown"
+            origin = (origin if known else beside).after(beside.choices)
     if words_are_public and not origin.is_public:
         refuse_public(origin, listed=listed is not None)
         origin = origin.public_by("words_are_public=True in read_corpus")

@@ -276,7 +276,14 @@ def _match(source: Any, words: Sequence[str]) -> WordVectors:
             f"words must be a list of texts, as rows are in its order, but is {kind_of(words)}."
         )
     if isinstance(source, WordVectors):
-        return _made_for(source, wanted)
+        if list(source.words) != wanted:  # rows of others would stand for them
+            same = sum(one == other for one, other in zip(source.words, wanted, strict=False))
+            raise ParameterError(
+                f"`word_vectors` were matched to {len(source.words):,} other words: only {same:,} of the "
+                f"{len(wanted):,} words stand where the vectors have them. Match them to these: "
+                "match_vectors(source, words)."
+            )
+        return source
     table = _Table(wanted)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -331,17 +338,6 @@ def check_vectors(source: Any) -> None:
             "(words, array)."
         )
     _read_object(source, _Table([]))
-
-
-def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
-    """Return vectors that were matched before, if it was to these words: rows of others would stand for them."""
-    if list(found.words) != words:
-        same = sum(one == other for one, other in zip(found.words, words, strict=False))
-        raise ParameterError(
-            f"`word_vectors` were matched to {len(found.words):,} other words: only {same:,} of the {len(words):,} "
-            "words stand where the vectors have them. Match them to these: match_vectors(source, words)."
-        )
-    return found
 
 
 # ---- vectors given as objects

@@ -58,6 +58,9 @@ from discreet.release.release import Release
 #: Shares are cut toward zero by half a lattice step on average; 2^-20 keeps that far below any noise.
 BITS = 20
 _BLOCK = 1 << 16
+#: Of the labels: so many that are no dates can be left out; of more, the column or its way to write dates is wrong.
+_FEW = 0.1
+_CORRECT = "with `freq=` each must be a date that tells its period; correct it, or `unlisted='leave_out'`."
 
 
 def contribution_bound(count_weight: float, privacy_unit: str) -> Bound:
@@ -199,6 +202,7 @@ def place_in_groups(
                 label = None if text is None else name(text if freq is None else value)
             except CorpusError as fault:
                 undated.setdefault(fault.args, []).append(row + 1)
+                out[place] = rest
                 continue
             code = -1 if label is None else code_of.get(label, rest)
             if label is not None and label not in code_of and unlisted == "error":
@@ -207,10 +211,13 @@ def place_in_groups(
                 known[key] = code
         out[place] = code
     for fault, wrong in undated.items():
+        few = len(wrong) <= _FEW * len(by)
+        if few and unlisted != "error":
+            continue
         plural = "" if len(wrong) == 1 else "s"
         where = f"(row{plural} {first_few(wrong)}, counted from 1 without a header)"
         some = f"{len(wrong):,} of {len(by):,}" if len(wrong) < len(by) else f"all {len(by):,}"
-        raise CorpusError(f"{some} values of `by` {where}: ", *fault)
+        raise CorpusError(f"{some} values of `by` {where}: ", *((_CORRECT,) if few else fault))
     if strange:
         raise _not_listed(strange, groups, freq)
     return out

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,6 +23,7 @@ def budget(
     words_a_document: float | None = None,
     vocabulary_is_public: bool = False,
     with_word_vectors: bool = False,
+    ledger: Path | None = None,
     json_: bool = False,
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned.
@@ -34,8 +36,12 @@ def budget(
     --words-a-document: Different words that a document (or person) has, about; for a better forecast.
     --vocabulary-is-public: No epsilon is needed to choose words.
     --with-word-vectors: With public word vectors: what training adds to them.
+    --ledger: Only list what was booked in this file, and say what is left.
     --json: Print JSON instead of words.
     """
+    if ledger is not None:
+        _show_ledger(ledger, json_)
+        return
     from discreet.central.forecast import beside_public_vectors, check_sizes, learnability
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
@@ -70,6 +76,22 @@ def budget(
             typer.echo("\n".join(["", *learned]))
         if method is not None:
             typer.echo(_needed(method, plural(explanation.guarantee.called)))
+
+
+def _show_ledger(path: Path, as_json: bool) -> None:
+    """Print what was booked, what is spent, and what is left."""
+    from discreet.cli.display import console_of_results, print_json, print_table
+    from discreet.privacy import Ledger
+    from discreet.privacy.accounting.events import in_words
+    from discreet.release.private_estimator import spent_and_left
+
+    book = Ledger.open(path)
+    if as_json:
+        print_json({"left": book.remaining().epsilon, "ledger": book.to_json()})
+        return
+    rows = [(str(entry.booking), entry.purpose, in_words(entry.event)) for entry in book.entries]
+    print_table(console_of_results(), (">booking", "for", "as"), rows)
+    typer.echo(f"{spent_and_left(book)} Each {book.called} is protected, at delta = {book.delta:g}.")
 
 
 def _needed(method: "GaussianChoice", units: str) -> str:

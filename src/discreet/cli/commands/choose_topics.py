@@ -50,7 +50,10 @@ def choose_topics(
     from discreet.corpus.formats.table import TEXT_FORMATS
     from discreet.evaluate import choose_n_topics
 
-    candidates, private = _numbers_of_topics(topics), epsilon is not None
+    numbers, private = [part.strip() for part in topics.split(",")], epsilon is not None
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in numbers):
+        raise ParameterError(f"--topics must be numbers with commas, such as 10,20,50, but is {topics!r}.")
+    candidates = list(map(int, numbers))
     known, say = how.format_of(corpus), console(quiet=quiet)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary, "person": person}
     if not private:
@@ -107,14 +110,6 @@ def choose_topics(
         typer.echo(f"{found.n_topics} topics, chosen among {', '.join(map(str, tried))}")
     assert out is not None  # refused above
     hand_over(release, out, None, say)
-
-
-def _numbers_of_topics(topics: str) -> list[int]:
-    """Read ``--topics``: whole numbers with commas."""
-    parts = [part.strip() for part in topics.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise ParameterError(f"--topics must be numbers with commas, such as 10,20,50, but is {topics!r}.")
-    return [int(part) for part in parts]
 
 
 def _most_common(counts: Any, most: int) -> Any:

@@ -95,11 +95,8 @@ def collect(
     from discreet.local.collector.access import Secrets
     from discreet.local.collector.store import ReportStore
 
-    admission = None
-    if tokens is not None:
-        admission = Secrets(tokens)
-    elif tickets is not None:
-        admission = Secrets(tickets, once=True)
+    listed = tickets if tokens is None else tokens
+    admission = None if listed is None else Secrets(listed, once=tokens is None)
     with ReportStore(store, known, chosen, keep_days=keep_days) as kept:
         print(promise, flush=True)
         app = make_app(

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.cli.files import declare_public, load, say_skipped
 from discreet.cli.options import CountOrNone, Texts, all_but, called, check_output_file, refuse_given
+from discreet.corpus import ShardedCorpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
-
-if TYPE_CHECKING:
-    from discreet.corpus import ShardedCorpus
 
 SIDES = ("vocab", "persons", "labels", "origin")
 
@@ -49,11 +47,9 @@ def convert(
     --shard-documents: Write a folder of shards with this many documents each; texts are streamed.
     """
     from discreet.cli.display import console, progress
-    from discreet.corpus import write_corpus
-    from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 
     say, source = console(quiet=quiet), in_[0]
-    known = from_ or find_format(source)
+    known = from_ or how.format_of(source)
     if shard_documents is None:
         if len(in_) > 1:
             raise CorpusError(
@@ -79,7 +75,7 @@ def convert(
         say_skipped(found, say)
         say.print(f"wrote {', '.join(map(str, write_corpus(found, out, to)))}")
     say.print(repr(found))
-    if shard_documents is not None and known in TEXT_FORMATS and "stop_words" not in how.given:
+    if shard_documents is not None and FORMATS[known].holds == "text" and "stop_words" not in how.given:
         say.print(
             "No stop words were left out, nor does fit of shards: --read stop_words=english does it here."
         )
@@ -115,13 +111,10 @@ _STREAMED = {"vocabulary", "text", "person", "tokenizer", "label", "delimiter", 
 
 def _as_shards(
     sources: Sequence[Path], out: Path, known: str, options: Mapping[str, Any], *, public: bool, **how: Any
-) -> "ShardedCorpus":
+) -> ShardedCorpus:
     """Write files of one format as one folder of shards: a stream of texts, or counts by way of memory."""
-    from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
-    from discreet.corpus.formats.table import TEXT_FORMATS
-
     given = {name: value for name, value in options.items() if value is not None}
-    if known in TEXT_FORMATS:
+    if known in FORMATS and FORMATS[known].holds == "text":
         wrong = {called(name): value for name, value in sorted(given.items()) if name not in _STREAMED}
         refuse_given(wrong, "cannot be used where raw text is written as shards.")
         return read_into_shards(sources, out, known, words_are_public=public, **how, **given)

@@ -11,12 +11,13 @@ import typer
 
 from discreet.cli.files import check_release_file, ledger_for, name_of_unit, save_with_card
 from discreet.cli.options import OfRelease, Texts, refuse_given
+from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.formats.table import TEXT_FORMATS, find_format
 from discreet.errors import CorpusError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.corpus import Corpus
     from discreet.release import Release
 
 #: Which halves of documents are scored.
@@ -100,8 +101,6 @@ def evaluate(
 
 def _for_reference(how: Texts, reference: Path) -> Texts:
     """Return how the reference is read: as the documents, where it holds texts."""
-    from discreet.corpus.formats.table import TEXT_FORMATS, find_format
-
     if find_format(reference) not in TEXT_FORMATS:
         return Texts()
     found = Texts(how.text)
@@ -111,7 +110,7 @@ def _for_reference(how: Texts, reference: Path) -> Texts:
 
 def _measure_privately(
     release: "Release",
-    documents: "Corpus",
+    documents: Corpus,
     budget: tuple[float, float, Path | None],
     out: Path | None,
     json_: bool,
@@ -141,11 +140,10 @@ def _measure_privately(
         say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}")
 
 
-def _read(path: Path, how: Texts, release: "Release", **options: Any) -> "Corpus":
+def _read(path: Path, how: Texts, release: "Release", **options: Any) -> Corpus:
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._base.arrays import column_words
     from discreet.cli.files import load
-    from discreet.corpus.formats.table import TEXT_FORMATS
 
     known = how.format_of(path)
     if known in TEXT_FORMATS and options.get("vocabulary") is not None:
@@ -164,8 +162,6 @@ def _stop_words_for(release: "Release") -> str | None:
 
     None where it names some, or has some of the usual ones: then it was fitted to texts that kept them.
     """
-    from discreet.corpus import Tokenizer
-
     if "stop_words" in release.configuration:
         return None  # those that it names are left out
     usual, every = Tokenizer(stop_words="auto"), Tokenizer(stop_words=None)
@@ -173,7 +169,7 @@ def _stop_words_for(release: "Release") -> str | None:
     return None if kept else "auto"
 
 
-def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpus, dict[str, int]]":
+def _matched(release: "Release", documents: Corpus, path: str) -> tuple[Corpus, dict[str, int]]:
     """Keep the model's words, in the model's order, and count what was dropped."""
     matched = documents.restrict(release.vocabulary)
     known, kept = set(release.vocabulary), matched.n_tokens
@@ -190,7 +186,7 @@ def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpu
 
 
 def _measure(
-    release: "Release", documents: "Corpus", vectors: Path | None, public: "Corpus | None", name: str
+    release: "Release", documents: Corpus, vectors: Path | None, public: Corpus | None, name: str
 ) -> dict[str, Any]:
     """Return all figures: exact statistics of the documents, and of the reference where there is one."""
     from discreet import evaluate as measures

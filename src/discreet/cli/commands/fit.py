@@ -80,7 +80,6 @@ def _fit(
         hand_over,
         progress,
     )
-    from discreet.corpus import ShardedCorpus
     from discreet.corpus.word_vectors import check_vectors
     from discreet.engines import ProcessEngine
     from discreet.privacy.units import check_unit_name
@@ -128,7 +127,7 @@ def _fit(
         )
     given["privacy_unit"] = documents.unit
     # Whom the run protects, by which words, before it does anything.
-    sharded, cut = isinstance(documents, ShardedCorpus), options.get("tokenizer")
+    sharded, cut = known == "shards", options.get("tokenizer")
     if not sharded:
         files.say_skipped(documents, say)
     if vocabulary is not None:

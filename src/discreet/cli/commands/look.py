@@ -1,7 +1,7 @@
 """`discreet report`, `discreet topics`, `discreet compare`: ways to look at a release; they cost nothing."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import typer
 
@@ -59,7 +59,7 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
     if b'"discreet.ledger/' in content and b'"discreet.prevalence/' not in content:
         raise ReleaseError(
             f"{path} is a ledger: it says what was spent, and shows no topics. Name the folder of a release, or a "
-            "file of shares; Ledger.open(path) lists what was booked."
+            "file of shares; `discreet budget --ledger` lists what was booked."
         )
     made = PrevalenceRelease.load(path)
     made.to_html(out)
@@ -77,9 +77,7 @@ def topics(model: Path, words: Count = 10, by: str = "probability", json_: bool 
     """
     from discreet.cli.display import console_of_results, print_json, print_topics
 
-    if by not in ("probability", "lift"):
-        raise ReleaseError(f"--by must be probability or lift, but is {by!r}.")
-    order: Literal["probability", "lift"] = "lift" if by == "lift" else "probability"
+    order: Any = by
     release = discreet.Release.load(model)
     if json_:
         print_json({"guarantee": release.guarantee, "topics": release.top_words(words, by=order)})
@@ -102,6 +100,10 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
     from discreet.cli.display import console_of_results, print_comparison
     from discreet.report import comparison
 
+    if first.is_file() or second.is_file():
+        raise ReleaseError(
+            "topics are compared, of two folders; `discreet report` shows a file of shares by itself."
+        )
     pair = discreet.Release.load(first), discreet.Release.load(second)
     if out is not None:
         check_output_file(out, (".html",))

@@ -123,7 +123,9 @@ def review(
     for name in holding:
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.")
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
-        still = ", ".join(map(_letters, alike))
+        # Codes of what is no letter of ASCII tell a word from its look-alike.
+        codes = {other: ascii(other)[1:-1] for other in alike}
+        still = ", ".join(shown(other) + f" ({code})" * (code != other) for other, code in codes.items())
         always.print(f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}")
     if of_groups is not None and shares_out is not None:
         written = save_with_card(of_groups, shares_out)
@@ -134,14 +136,6 @@ def review(
         )
     if out is not None:
         say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.")
-
-
-def _letters(word: str) -> str:
-    """Show a word, and as codes what in it is no letter of ASCII, so that it is told from its look-alike."""
-    from discreet.report.wording import shown
-
-    codes = ascii(word)[1:-1]
-    return shown(word) if codes == word else f"{shown(word)} ({codes})"
 
 
 def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:

@@ -7,6 +7,7 @@ import typer
 
 import discreet
 from discreet.cli.options import Texts, all_but, declared
+from discreet.corpus import load_vocabulary
 from discreet.errors import ParameterError
 
 app = typer.Typer(
@@ -24,7 +25,6 @@ def digest(vocabulary: Path) -> None:
 
     VOCABULARY: The public words, one per line.
     """
-    from discreet.corpus import load_vocabulary
     from discreet.federated.account import vocabulary_digest
 
     typer.echo(vocabulary_digest(load_vocabulary(vocabulary)))
@@ -62,7 +62,6 @@ def serve(
     --beat: Seconds: answers leave at whole beats, so that their time tells little of the counts.
     --confirm: Show the roster's digest, and wait until it is confirmed, before paying.
     """
-    from discreet.corpus import load_vocabulary
     from discreet.federated.account import UNIT, vocabulary_digest
     from discreet.federated.silo import Silo, read_tasks, serve
 
@@ -80,8 +79,7 @@ def serve(
     known = how.format_of(counts)
     corpus = discreet.read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
     kept = discreet.Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
-    asked = _ask if confirm else None
-    silo = Silo(corpus, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
+    silo = Silo(corpus, kept, tasks, confirm=_ask if confirm else None, folder=f"{kept.path}.sessions")
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key, beat=beat)
 

@@ -49,18 +49,14 @@ def transform(
     if known == "shards":
         shards, _ = open_shards(corpus, known, **options)
         written = write_shares(release.transform_shards(shards, n_jobs=-1), out)
+        say.print("Rows are in the order of the shards, which need not be that of the files before.")
     else:
         documents = discreet.read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
         shares = release.transform(documents.counts, n_jobs=-1)
-        named = None if id_ is None or documents.labels is None else documents.labels.tolist()
-        identifiers = None if named is None else (str(id_), named)
+        identifiers = None if id_ is None or documents.labels is None else (id_, documents.labels.tolist())
         written = write_shares([shares], out, identifiers, documents.rows)
         say_skipped(documents, say)
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics")
-    if known == "shards":
-        say.print(
-            "Rows are in the order of the shards, which need not be that of the files they were made of."
-        )
     console().print("These shares describe the new documents; the release's guarantee does not cover them.")
 
 

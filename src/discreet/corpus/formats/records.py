@@ -106,8 +106,9 @@ def gather(
     persons, labels, rows = list[Any](), list[int | str](), array("q")
     number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
-    # Rows that `skip_empty` would leave out.
-    n_blank = n_nobody = 0
+    # Rows that `skip_empty` would leave out. A text alone may be the name of its column.
+    n_blank = n_nobody = n_headers = 0
+    names = list(map(str, fields[1:])) if len(fields.wanted) > 1 else None
     lacking = False
 
     def put_away(spill: Spill) -> None:
@@ -122,14 +123,18 @@ def gather(
         n_records += 1
         nobody = fields.person is not None and is_missing_person(record.person)
         blank = _says_nothing(record.text)
-        if reading.skip_empty and (nobody or blank):
+        header = isinstance(record.text, str) and record.text == fields.text
+        header = header and list(map(str, record[2:])) == names
+        n_headers += header
+        if reading.skip_empty and (nobody or blank or header):
             n_skipped += 1
             continue
         n_blank, n_nobody = n_blank + blank, n_nobody + nobody
         if reading.skip_empty:
             rows.append(n_records - 1)
-        faults = [_count(record.text, counter, reading, only_check=bool(problems.found))]
-        lacks = faults[0] is not None and _is_missing(record.text)
+        fault = _count(record.text, counter, reading, only_check=bool(problems.found))
+        faults = [fault, "this repeats the names of the columns" if header else None]
+        lacks = header or (fault is not None and _is_missing(record.text))
         if fields.person is not None:
             person = person_key(record.person)
             if person is None:
@@ -156,7 +161,11 @@ def gather(
                 )
         lacking |= lacks
         if lacking:
-            kinds = ((n_blank, "without text"), (n_nobody, "without a person"))
+            kinds = (
+                (n_blank, "without text"),
+                (n_nobody, "without a person"),
+                (n_headers, "like the header"),
+            )
             told = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
             problems.advice = f"; `skip_empty=True` leaves out rows, {told}"
         for fault in filter(None, faults):
@@ -166,6 +175,8 @@ def gather(
         if spill is not None and counter.n_entries > _SPILL_EVERY and not problems.found:
             put_away(spill)
     problems.check()
+    if n_headers:
+        problems.notes.append(f"of the rows left out, {n_headers:,} repeated the names of the columns")
     if number_of_person and all(map(_DATE.fullmatch, number_of_person)):
         problems.notes.append(f"the persons in {quoted(str(fields.person))} look like dates")
     if n_records == n_skipped:

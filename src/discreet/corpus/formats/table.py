@@ -159,9 +159,10 @@ def find_format(path: str | os.PathLike[str]) -> str:
     file = Path(path)
     if is_folder(file):
         return "shards" if (file / MANIFEST).is_file() else "txt"
-    if (found := _format_of_name(file.name)) is not None:
-        return found
-    _refuse_converted(Path(without_packing(file.name)).suffix)
+    plain = without_packing(file.name)
+    if found := [row.name for row in _ROWS if row.names(plain, row.read_as)]:
+        return found[0]
+    _refuse_converted(Path(plain).suffix)
     if not is_there(file):
         raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if file.suffix.lower() == ".zip":
@@ -207,8 +208,3 @@ def _refuse_converted(name: str) -> None:
     for known, endings, line in _CONVERTED:
         if name == known or name in endings:
             raise CorpusError(f"{known} is not read; one line of Python converts it: {line}.")
-
-
-def _format_of_name(name: str) -> str | None:
-    plain = without_packing(name)
-    return next((row.name for row in _ROWS if row.names(plain, row.read_as)), None)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.arrays import is_frame
-from discreet._base.validate import first_few, nearest, quoted, shown
+from discreet._base.validate import first_few, nearest, quoted
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import (
     PathLike,
@@ -167,7 +167,6 @@ def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
 
 def _pyarrow(module: str = "pyarrow") -> Any:
     with suppress(ImportError):
-        import_module("pyarrow")
         return import_module(module)
     raise CorpusError("Parquet needs pyarrow, which is not installed: pip install 'discreet[parquet]'.")
 
@@ -187,7 +186,7 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
     names: list[str] = list(book.sheet_names)
     if reading.sheet is not None and reading.sheet not in names:
         raise CorpusError(
-            f"{problems.name} has no sheet {shown(reading.sheet)}; its sheets are {show_fields(names)}."
+            f"{problems.name} has no sheet {quoted(reading.sheet)}; its sheets are {show_fields(names)}."
             + nearest(reading.sheet, names)
         )
     wanted, looked_at = set(reading.fields.wanted), names if reading.sheet is None else [reading.sheet]
@@ -197,8 +196,8 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
         having = [name for name in names if wanted <= set(_rows(book, name, wanted)[1])]
         if having:
             raise CorpusError(
-                f"{problems.name}: sheet {shown(reading.sheet)} has not the columns asked for; sheet "
-                f"{shown(having[0])} has them. Name it with `sheet=`."
+                f"{problems.name}: sheet {quoted(reading.sheet)} does not have the columns asked for; sheet "
+                f"{quoted(having[0])} has them. Name it with `sheet=`."
             )
     if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
         listed = "; ".join(
@@ -246,7 +245,7 @@ def _workbook(path: PathLike, name: str) -> Any:
 
 def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iterator[tuple[int, list[Any]]]]:
     """Return the row that names the columns of a sheet, their names, none where it is empty, and the rows below."""
-    damaged = CorpusError(f"sheet {shown(sheet)} is damaged; save the workbook again.")
+    damaged = CorpusError(f"sheet {quoted(sheet)} is damaged; save the workbook again.")
     with unless_damaged(damaged, import_module("python_calamine").CalamineError):
         cells: list[list[Any]] = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     rows = ((number, list(map(_value, row))) for number, row in enumerate(cells, 1))

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -31,7 +31,7 @@ from discreet.corpus.formats.records import (
     records_of_objects,
     records_of_rows,
 )
-from discreet.corpus.formats.table import NOT_READ
+from discreet.corpus.formats.table import NOT_READ, TEXT_FORMATS
 from discreet.errors import CorpusError, Proposal
 
 #: The first line in which Excel is told what stands between the columns.
@@ -121,7 +121,12 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
         delimiter = _delimiter_of(start, wanted, usual)
         if delimiter != usual and reading.delimiter is not None:
             absent = [field for field in wanted if field not in _names_of(start, delimiter)]
-            raise _separated_by(delimiter, problems.name, absent)
+            kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
+            either = f" (no column is named {' or '.join(map(repr, absent))}, either)" if absent else ""
+            raise CorpusError(
+                f"{problems.name}, line 1: its columns are separated by {kind.get(delimiter, repr(delimiter))}; give "
+                f"`delimiter={delimiter!r}`{either}."
+            )
         if delimiter != usual:
             problems.notes.append(f"columns are separated by {_BETWEEN[delimiter]}")
         rows = _csv_rows(_csv_reader(chain(start, file), delimiter), problems)
@@ -184,16 +189,6 @@ def _names_of(lines: list[str], delimiter: str) -> list[str]:
 def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     return csv.reader(lines, delimiter=delimiter, strict=True)
-
-
-def _separated_by(delimiter: str, name: str, absent: Sequence[str]) -> CorpusError:
-    """Name the delimiter of a file whose header was not taken apart: a semicolon in much of Europe."""
-    kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
-    either = f" (no column is named {' or '.join(map(repr, absent))}, either)" if absent else ""
-    return CorpusError(
-        f"{name}, line 1: its columns are separated by {kind.get(delimiter, repr(delimiter))}; give "
-        f"`delimiter={delimiter!r}`{either}."
-    )
 
 
 def _csv_rows(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
@@ -261,7 +256,9 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
         found = f"only {others}; save them as .txt" if ignored else "nor any other"
         raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
     if ignored:
-        warn_caller(f"{name}: {others} ignored, for only .txt files are read; save them as .txt.")
+        warn_caller(
+            f"{name}: {others} ignored, for only .txt files are read; save them as .txt, or name a table."
+        )
     done = [0]
 
     def rows() -> Iterator[tuple[int, tuple[str, str, str]]]:
@@ -300,11 +297,12 @@ def _of_two_encodings(folder: Path, names: list[str]) -> str:
 
 
 def _documents(files: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the files that are documents, and those of word processors, which are not read."""
+    """Return the files that are documents, and those of word processors, or tables beside them, which are not."""
     found = sorted(files)
     shown = [name for name in found if not any(part.startswith(".") for part in name.split("/"))]
-    ignored = [name for name in shown if name.lower().endswith(NOT_READ)]
     texts = [name for name in found if name.endswith(_TEXT_ENDINGS)]
+    others = (*NOT_READ, *chain(*TEXT_FORMATS.values())) if texts else NOT_READ
+    ignored = [name for name in shown if name.lower().endswith(others)]
     return texts or [name for name in shown if name not in set(ignored)], ignored
 
 

@@ -10,7 +10,6 @@ A stream of rows is cut into shards between two persons where it is known whose 
 
 import os
 import secrets
-import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -150,20 +149,15 @@ def new_folder(folder: PathLike) -> Generator[Path]:
     try:
         yield path
     except BaseException as error:
-        _remove(path, made)
+        with suppress(OSError):
+            for file in path.iterdir():
+                file.unlink()
+            if made:
+                path.rmdir()
         if not isinstance(error, OSError):
             raise
         what = error.strerror or type(error).__name__  # a full disk
         raise CorpusError(f"{path} cannot be written: {what}. Nothing is left behind.") from None
-
-
-def _remove(path: Path, made: bool) -> None:
-    with suppress(OSError):
-        if made:
-            shutil.rmtree(path)
-        else:
-            for file in path.iterdir():
-                file.unlink()
 
 
 class ShardCutter:

@@ -184,10 +184,6 @@ _MOST_CONNECTIONS = 500
 _MOST_HEAD = 16_384
 
 
-def _stay(signum: int, frame: object) -> None:
-    """Do nothing, so that the store is closed before the process ends."""
-
-
 def run_server(app: Starlette, host: str, port: int) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished first.
 
@@ -219,7 +215,7 @@ def run_server(app: Starlette, host: str, port: int) -> None:
         if threading.current_thread() is threading.main_thread():
             # uvicorn finishes its requests and then raises the signal again; by default that ends the process before
             # the store is closed.
-            signal.signal(signal.SIGTERM, _stay)
+            signal.signal(signal.SIGTERM, lambda _signum, _frame: None)
         uvicorn.Server(server_config(app)).run(sockets=[listening])
 
 

@@ -136,7 +136,9 @@ def set_aside(moments: Moments, blocks: Callable[[], Iterable[Packed]], channel:
     kept = moments.copy().subtract(out)
     directions = _directions(kept, channel)
     if directions.shape[1]:
-        furthest = _furthest(channel, high, moments.n_words, directions.shape[1])
+        p, q = float(channel.p), float(channel.q)
+        words = min(max((high - q * moments.n_words) / (p - q), 1.0), channel.limit or moments.n_words)
+        furthest = (p - q) * math.sqrt(words) + math.sqrt(math.log(2 * directions.shape[1] / _CHANCE) / 2)
         odd = Moments(moments.n_words, channel=moments)
         for packed in blocks():
             ones = _ones(packed)
@@ -182,9 +184,3 @@ def _directions(moments: Moments, channel: BitChannel) -> NDArray[np.float32]:
     p, q = float(channel.p), float(channel.q)
     edge = max(p * (1 - p), q * (1 - q)) * (1 + math.sqrt(n_words / n)) ** 2
     return vectors[:, values > edge].astype(np.float32)
-
-
-def _furthest(channel: BitChannel, most_ones: int, n_words: int, n_directions: int) -> float:
-    p, q = float(channel.p), float(channel.q)
-    words = min(max((most_ones - q * n_words) / (p - q), 1.0), channel.limit or n_words)
-    return (p - q) * math.sqrt(words) + math.sqrt(math.log(2 * n_directions / _CHANCE) / 2)
