@@ -146,6 +146,32 @@ def test_a_link_is_no_second_memory(tmp_path, link):
     assert ReportMemo(real).report(CHANNEL, [1], WORDS, SecureStream(), name="diary").to_bytes() == report
 
 
+def _ask_the_copy(memo, answers):
+    for name in ("letter", "diary"):
+        try:
+            memo.report(CHANNEL, [1], WORDS, SecureStream(), name=name)
+            answers.put("a report")
+        except PrivacyError as error:
+            answers.put(str(error))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a file"])
+def test_a_fork_makes_no_second_first_report(tmp_path, kept):
+    context = multiprocessing.get_context("fork")
+    memo, answers = ReportMemo(tmp_path / "kept.json" if kept else None), context.SimpleQueue()
+    memo.report(CHANNEL, [1], WORDS, SecureStream(), name="letter")
+    child = context.Process(target=_ask_the_copy, args=(memo, answers))
+    child.start()
+    told = [answers.get(), answers.get()]
+    child.join()
+    assert child.exitcode == 0
+    # Of two that keep a file the second to save is refused.
+    assert all(("a report" if kept else "was made in another process") in one for one in told)
+    memo.report(CHANNEL, [1], WORDS, SecureStream(), name="diary")
+
+
 def test_names_are_texts_and_spelt_one_way():
     memo = ReportMemo()
     first = memo.report(CHANNEL, [1], WORDS, SecureStream(), name="Zo\u00e9").to_bytes()

@@ -9,7 +9,7 @@ import pytest
 from tests.naive.noisy_max import winners
 
 from discreet import Ledger
-from discreet.errors import ParameterError, PrivacyError
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon, events
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
@@ -72,7 +72,7 @@ def test_it_is_booked_as_what_dominates_every_pure_promise():
     NoisyMax(0.7).choose(np.ones((3, 2)), SecureStream(0), reservation)
     with pytest.raises(PrivacyError, match="does not cover"):
         NoisyMax(0.7).choose(np.ones((3, 2)), SecureStream(1), reservation)
-    with pytest.raises(PrivacyError, match="epsilon must be positive"):
+    with pytest.raises(PrivacyError, match="epsilon must be a positive number"):
         NoisyMax(0)
     assert NoisyMax(math.inf).choose([[0.2, 0.9, 0.9]], SecureStream(0), reserved(NoisyMax(math.inf))) == 1
 
@@ -91,6 +91,44 @@ def test_a_choice_that_fails_draws_nothing_on_the_reservation():
     assert mechanism.choose(np.eye(2), SecureStream(), reservation) in (0, 1)
     with pytest.raises(PrivacyError, match="has been used"):
         mechanism.choose(np.eye(2), SecureStream(), reservation)
+
+
+@pytest.mark.parametrize(
+    ("scores", "lead", "error"),
+    [
+        ([["severe pain", "b"]], 0.0, "scores holds text"),
+        (np.ones(3), 0.0, r"shape \(n_units, n_candidates\), but are float64 of shape \(3,\)"),
+        (np.ones((3, 2, 2)), 0.0, r"of shape \(3, 2, 2\)"),
+        (np.ones((3, 0)), 0.0, r"of shape \(3, 0\)"),
+        (np.ones((3, 2)) * 1j, 0.0, "but are complex128"),
+        (np.ma.masked_array(np.ones((3, 2)), 1), 0.0, "masked entries"),
+        (np.ones((3, 2)), math.inf, "lead must be"),
+        (np.ones((3, 2)), math.nan, "lead must be"),
+        (np.ones((3, 2)), -1.0, "lead must be"),
+    ],
+)
+def test_what_cannot_be_chosen_from_draws_nothing_and_is_not_shown(scores, lead, error):
+    mechanism = NoisyMax(0.5)
+    reservation = reserved(mechanism)
+    with pytest.raises(DiscreetError, match=error) as refused:
+        mechanism.choose(scores, SecureStream(1), reservation, lead=lead)
+    assert "severe" not in str(refused.value)
+    assert refused.value.__context__ is None
+    assert mechanism.choose(np.ones((3, 2)), SecureStream(1), reservation) in (0, 1)
+
+
+def test_noise_beyond_the_largest_scale_is_refused_before_it_is_drawn():
+    mechanism = NoisyMax(1e-7)
+    reservation = reserved(mechanism)
+    with pytest.raises(ParameterError, match="scale must be at most"):
+        mechanism.choose(np.ones((3, 2)), SecureStream(1), reservation)
+    reservation.use(mechanism.event(), privacy_unit="document", neighboring="add_or_remove_one")
+
+
+@pytest.mark.parametrize("lead", [1e9, 2**62 / (math.sqrt(2) * 2**21), 1e13, 1e300, np.float32(1e30)])
+def test_no_lead_is_so_large_that_it_wraps_around(lead):
+    mechanism = NoisyMax(0.5)
+    assert mechanism.choose(np.ones((3, 4)), SecureStream(1), reserved(mechanism), lead=lead) == 0
 
 
 def test_a_lead_favours_the_first_by_public_numbers_and_nothing_without_noise():

@@ -24,9 +24,10 @@ Reports of bits (:meth:`ReportMemo.report`) may do without names. Documents with
 then one document, with one report, and whoever collects sees that they are alike: no epsilon covers that. Where a
 memory is for more than one document, give names.
 
-Threads of a program may share a memory: each of its calls is made alone. Two programs that use one file at the same
-time cannot both make the first report of a document: the second one to save is refused, and has nothing that it may
-send.
+Threads of a program may share a memory: each of its calls is made alone. A fork of the program that a memory without a
+file belongs to gets no report from its copy: each of the two would make a first one. Two programs that use one file at
+the same time cannot both make the first report of a document: the second one to save is refused, and has nothing that
+it may send.
 """
 
 import hmac
@@ -124,6 +125,7 @@ class ReportMemo:
         self._found: bytes | None = None
         # Held by every call from its first look at what is kept to the end: two that ask at once get one report.
         self._alone = threading.RLock()
+        self._process = os.getpid()
         if self.path is not None and self.path.exists():
             _refuse_second_name(self.path)
             self._read(self.path)
@@ -163,8 +165,8 @@ class ReportMemo:
             Where the document was reported before in another form, and one report more would exceed the budget.
         PrivacyError
             Where reports are kept in a file and ``stream`` was made from a seed: they would be sent some day as if
-            nobody could draw their coins again. Also for a document without a name, about another vocabulary than a
-            report that is kept.
+            nobody could draw their coins again. Also where they are kept in memory only, and this is a fork; and for a
+            document without a name, about another vocabulary than a report that is kept.
         """
         form = ReportKind(channel, vocabulary_digest(vocabulary), len(vocabulary))
 
@@ -264,6 +266,11 @@ class ReportMemo:
         """Return a document's columns, what a report of it is about, and its account."""
         if name is not None and (not isinstance(name, str) or not name):
             raise ParameterError(f"a document's name must be a text that is not empty, but is {shown(name)}.")
+        if self.path is None and os.getpid() != self._process:
+            raise PrivacyError(
+                "this memory was made in another process, which would make a first report of the same document, too: "
+                "keep it in a file (ReportMemo(path)), or ask there."
+            )
         if self.path is not None and stream.reproducible:
             raise PrivacyError(
                 f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
@@ -273,21 +280,18 @@ class ReportMemo:
             raise ParameterError(
                 f"expected numbers of words from 0 to {len(vocabulary) - 1}, but one is not."
             )
-        about = ["words", columns] if name is None else ["name", unicodedata.normalize("NFC", name)]
         if name is None and not self._vocabularies <= {form.vocabulary}:
             raise PrivacyError(
                 "this memory holds reports about another vocabulary, and without a name nothing tells which documents "
                 "they are of: one could be reported twice. Give each document its name, or keep a memory for each "
                 "collector's documents."
             )
-        return columns, about, self._who(columns, vocabulary, name)
+        return columns, _called(name, columns), self._who(columns, vocabulary, name)
 
     def _who(self, columns: list[int], vocabulary: Sequence[str], name: str | None) -> str:
         """Return the name of a document's account."""
-        known = ["words", sorted(vocabulary[column] for column in columns)]
-        if name is not None:
-            known = ["name", unicodedata.normalize("NFC", name)]
-        return self._digest(["account", known])
+        known = [vocabulary[column] for column in columns]
+        return self._digest(["account", _called(name, sorted(known))])
 
     def _number(self, who: str, form: ReportKind, stream: SecureStream) -> bytes:
         """Return the public number of a document, for one vocabulary."""
@@ -350,18 +354,15 @@ class ReportMemo:
                 raise PrivacyError(
                     f"another program kept reports in {self.path} meanwhile; send nothing, and run this one again."
                 )
-            self._write(self.path)
-            self._found = _digest(self.path)
-
-    def _write(self, path: Path) -> None:
-        content = {
-            "key": self._key.hex(),
-            "reports": self._kept,
-            "accounts": self._accounts,
-            "numbers": self._numbers,
-        }
-        raw = _SEAL.to_bytes(content)
-        write_file(path, lambda file: file.write(raw))
+            content = {
+                "key": self._key.hex(),
+                "reports": self._kept,
+                "accounts": self._accounts,
+                "numbers": self._numbers,
+            }
+            raw = _SEAL.to_bytes(content)
+            write_file(self.path, lambda file: file.write(raw))
+            self._found = sha256(raw).digest()
 
     def _read(self, path: Path) -> None:
         raw = _SEAL.read(path)
@@ -370,6 +371,11 @@ class ReportMemo:
             self._accounts, self._numbers = content["accounts"], content["numbers"]
             self._vocabularies = {self._report(mark).vocabulary for mark in self._kept}
         self._found = sha256(raw).digest()
+
+
+def _called(name: str | None, words: Any) -> list[Any]:
+    """Return what tells a document from others: its name, or else its words."""
+    return ["words", words] if name is None else ["name", unicodedata.normalize("NFC", name)]
 
 
 def _refuse_second_name(path: Path) -> None:

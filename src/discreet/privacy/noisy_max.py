@@ -39,14 +39,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import PrivacyError
+from discreet._base.arrays import as_numbers
+from discreet._base.validate import check, number
+from discreet.errors import CorpusError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.events import Event
 from discreet.privacy.bound import check_bits
 from discreet.privacy.ledger.ledger import Reservation
-from discreet.privacy.noise._draws import check_stream
+from discreet.privacy.noise._draws import as_scale, check_stream
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.units import check_epsilon
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,7 @@ class NoisyMax:
     privacy_unit: str = "document"
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise PrivacyError(f"epsilon must be positive, but is {self.epsilon}.")
+        check_epsilon(self.epsilon)
         check_bits(self.bits)
 
     def event(self) -> Event:
@@ -82,9 +84,20 @@ class NoisyMax:
         Parameters
         ----------
         scores : array of shape (n_units, n_candidates)
-            A row a unit, a function of that unit alone. What is not a number counts as 0.
+            A row a unit, a function of that unit alone. NaN counts as 0.
+
+        Raises
+        ------
+        CorpusError, TypeError
+            Where it is no table of real numbers, or has no candidates. Never shows what it holds.
         """
-        real = np.nan_to_num(np.asarray(scores, dtype=np.float64), nan=0.0, posinf=1.0, neginf=0.0)
+        given = as_numbers(scores, "scores", "give each candidate a number from 0 to 1")
+        if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind == "c":
+            raise CorpusError(
+                f"scores must be real numbers of shape (n_units, n_candidates), but are {given.dtype} of shape "
+                f"{given.shape}."
+            )
+        real = np.nan_to_num(given.astype(np.float64), nan=0.0, posinf=1.0, neginf=0.0)
         return np.floor(np.clip(real, 0.0, 1.0) * 2.0**self.bits).astype(np.int64).sum(0)
 
     def choose(
@@ -102,10 +115,13 @@ class NoisyMax:
         lead : float, default 0.0
             By how many standard deviations of the noise a candidate has to be ahead of the one before it. Public.
         """
-        total = self.sum(scores)
-        scale = Fraction(0) if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon)
-        check_stream(stream)  # a call that is refused draws nothing on the reservation
+        # A call that is refused draws nothing on the reservation.
+        check(lead=(lead, number(least=0)))
+        check_stream(stream)
+        scale = as_scale(0 if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon))
+        total = self.sum(scores).tolist()
         reservation.use(self.event(), privacy_unit=self.privacy_unit, neighboring="add_or_remove_one")
-        noise = discrete_laplace(scale, total.shape, stream)
-        handicap = math.floor(lead * math.sqrt(2.0) * float(scale)) * np.arange(len(total))
-        return int(np.argmax(total - handicap + noise))
+        noise = discrete_laplace(scale, len(total), stream).tolist()
+        step = math.floor(Fraction(float(lead)) * Fraction(math.sqrt(2.0)) * scale)
+        # Python's whole numbers do not wrap around; the first of those that tie is returned.
+        return max(range(len(total)), key=lambda k: total[k] + noise[k] - k * step)
