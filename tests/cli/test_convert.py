@@ -123,7 +123,8 @@ def test_nothing_is_overwritten(corpus, tmp_path, capsys):
     assert out.read_text() == "mine"
     assert convert(source, tmp_path / "other.mtx") == 0
     out = tmp_path / "other.mtx"
-    assert sp.csr_array(read_corpus(out).counts).toarray().tolist() == COUNTS.tolist()
+    written = read_corpus(out, persons=tmp_path / "other.persons.txt")
+    assert sp.csr_array(written.counts).toarray().tolist() == COUNTS.tolist()
     # The words of another corpus in the way of ours: nothing at all is written.
     other = tmp_path / "z.vocab.txt"
     other.write_text("other\n")
@@ -142,6 +143,23 @@ def test_persons_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, ca
     )
     assert not (tmp_path / "y.mtx").exists()
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("order", ["check", "fit", "convert"])
+def test_persons_that_were_exchanged_or_lost_are_missed(corpus, tmp_path, capsys, order):
+    source, beside, out = tmp_path / "x.mtx", tmp_path / "x.persons.txt", tmp_path / "out.npz"
+    write_corpus(corpus, source)
+    arguments = [order, str(source), *(["--out", str(out)] if order == "fit" else [])]
+    arguments += [str(out)] if order == "convert" else ["--epsilon", "4"]
+    beside.write_text("1\n2\n3\n4\n")
+    assert run(arguments) == 2
+    assert "x.persons.txt is not the file of persons that x.mtx was written with" in capsys.readouterr().err
+    beside.unlink()
+    assert run([*arguments, *(["--quiet"] if order != "check" else [])]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "x.mtx was written with persons" in told
+    assert "put x.persons.txt back beside it" in told
+    assert not out.exists()
 
 
 def test_clear_refusals(corpus, tmp_path, capsys):

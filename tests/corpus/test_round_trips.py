@@ -1,6 +1,7 @@
 """Whatever is written comes back the same; a write that fails leaves nothing."""
 
 import gzip
+import json
 import stat
 
 import numpy as np
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.marks import quick
 
+from discreet import fit_topics
 from discreet.corpus import Corpus, read_corpus, write_corpus
 from discreet.corpus.formats.table import WRITABLE_FORMATS
-from discreet.corpus.read import read_word_origin
 from discreet.corpus.vocabulary import FROM_TEXT, UNKNOWN, ColumnChoice, WordOrigin
 from discreet.errors import CorpusError
 
@@ -87,10 +88,7 @@ def test_round_trip(tmp_path, format_name, zipped, corpus):
     files = write_corpus(corpus, tmp_path / (NAMES[format_name] + zipped))
     got = back(corpus, files, format_name)
     assert_same(got, corpus, ranked=format_name != "npz")
-    if format_name == "npz":
-        assert got.word_origin == corpus.word_origin
-    else:
-        assert (read_word_origin(files[-1], corpus.vocabulary) or UNKNOWN) == corpus.word_origin
+    assert got.word_origin == corpus.word_origin
     if corpus.labels is None:
         assert got.labels is None
     else:
@@ -102,7 +100,8 @@ def test_round_trip(tmp_path, format_name, zipped, corpus):
 def test_files_and_their_names(tmp_path):
     corpus = Corpus([[1, 2]], ["a", "b"], persons=[4], labels=["x"])
     names = [path.name for path in write_corpus(corpus, tmp_path / "docword.n.txt.gz")]
-    assert names == ["vocab.n.txt", "persons.n.txt", "labels.n.txt", "docword.n.txt.gz"]
+    sides = ["vocab.n.txt", "persons.n.txt", "labels.n.txt", "docword.n.txt.origin.json"]
+    assert names == [*sides, "docword.n.txt.gz"]
     assert next(p.name for p in write_corpus(corpus, tmp_path / "n.uci")) == "n.vocab.txt"
     assert (tmp_path / "n.uci").read_text() == "1\n2\n2\n1 1 1\n1 2 2\n"
     for path in tmp_path.iterdir():
@@ -115,6 +114,49 @@ def test_files_and_their_names(tmp_path):
         write_corpus(Corpus([[1]], ["a"], labels=["x\ny"]), tmp_path / "n.mtx")
     with pytest.raises(CorpusError, match="cannot be written: No such file"):
         write_corpus(corpus, tmp_path / "nowhere" / "n.mtx")
+
+
+def written(folder, name, persons, origin=UNKNOWN):
+    """Write four documents; return their file, and that of their persons."""
+    folder.mkdir()
+    corpus = Corpus(np.eye(4, dtype=int), list("abcd"), persons).with_word_origin(origin)
+    write_corpus(corpus, folder / name)
+    return folder / name, next(folder.glob("*persons*"))
+
+
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "docword.a.txt.gz", "a.uci"])
+@pytest.mark.parametrize("origin", [UNKNOWN, WordOrigin.public("somebody's word")])
+def test_persons_beside_counts_are_those_that_were_written(tmp_path, name, origin):
+    """Epsilon is about persons: whoever another file named was protected, or each document, and nothing said so."""
+    path, persons = written(tmp_path / "one", name, [1, 1, 2, 2], origin)
+    _, others = written(tmp_path / "two", name, [1, 2, 3, 3], origin)
+    assert read_corpus(path, persons=persons).n_units == 2
+    assert read_corpus(path, persons=others).n_units == 3  # whoever reads it says so: nothing was exchanged
+    assert read_corpus(path, persons=range(4)).n_units == 4
+    persons.write_bytes(others.read_bytes())
+    with pytest.raises(
+        CorpusError, match=f"{persons.name} is not the file of persons that {name} was written"
+    ):
+        read_corpus(path, persons=persons)
+    persons.unlink()
+    for read in (read_corpus, lambda path: fit_topics(path, epsilon=1)):
+        with pytest.raises(
+            CorpusError, match=f"was written with persons.* none are given: put {persons.name} b"
+        ):
+            read(path)
+
+
+def test_counts_of_an_older_version_and_of_others_are_read_as_before(tmp_path):
+    path, persons = written(tmp_path / "one", "a.mtx", [1, 1, 2, 2], FROM_TEXT)
+    beside = tmp_path / "one" / "a.mtx.origin.json"
+    told = json.loads(beside.read_text())
+    assert len(told.pop("persons_sha256")) == 64
+    beside.write_text(json.dumps(told))
+    persons.write_text("1\n2\n3\n3\n")
+    assert read_corpus(path).n_units == 4
+    assert read_corpus(path, persons=persons, vocabulary=list("abcd")).word_origin == FROM_TEXT
+    beside.unlink()
+    assert read_corpus(path, persons=persons).n_units == 3
 
 
 def test_the_same_corpus_is_the_same_bytes(tmp_path):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import discreet
 from discreet._base.files import write_whole
 from discreet.cli.options import called, check_output_file, refuse_given
-from discreet.corpus import ShardedCorpus, load_vocabulary, read_corpus
+from discreet.corpus import ShardedCorpus, read_corpus
 from discreet.corpus.formats.table import FORMATS
-from discreet.corpus.read import read_word_origin, side_file
+from discreet.corpus.read import side_file
 from discreet.corpus.vocabulary import choices_of, refuse_public
 from discreet.errors import ParameterError, PrivacyError, ReleaseError
 from discreet.privacy.units import check_epsilon
@@ -34,9 +34,6 @@ def load(source: Path, known: str, **options: Any) -> "tuple[discreet.Corpus, li
             file = side_file(source, side)
             if option not in given and file.is_file():
                 beside[option] = file
-    if "vocabulary" in beside:  # which must not have been exchanged
-        words = load_vocabulary(beside["vocabulary"], encoding=given.get("encoding", "utf-8"))
-        read_word_origin(source, words)
     return read_corpus(source, known, **(given | beside)), list(beside.values())
 
 

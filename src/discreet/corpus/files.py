@@ -328,3 +328,11 @@ def refuse_emptiness_of(path: PathLike, expected: str) -> None:
             with Path(path).open("rb"):
                 return
     raise CorpusError(f"{os.fspath(path)} is empty: expected {expected}.")
+
+
+def one_file(one: Any, other: Any) -> bool:
+    """Whether both are paths of a file that is there, and the same."""
+    try:
+        return Path(one).samefile(other)
+    except (OSError, TypeError, ValueError):
+        return False

@@ -16,12 +16,20 @@ from discreet._base.files import read_json
 from discreet._base.progress import Callback
 from discreet._base.validate import Rule, check, optional, path_shown, renamed, suggesting
 from discreet.corpus.corpus import Corpus, with_rows
-from discreet.corpus.files import PathLike, read_lines, read_text
+from discreet.corpus.files import PathLike, one_file, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, listed_words, refuse_public
+from discreet.corpus.vocabulary import (
+    NUMBERED,
+    UNKNOWN,
+    WordList,
+    WordOrigin,
+    digest_of,
+    listed_words,
+    refuse_public,
+)
 from discreet.errors import CorpusError, ParameterError, Proposal
 
 #: What a column of labels is called here, by its name in ``fit_topics``.
@@ -183,7 +191,8 @@ def read_corpus(
         corpus = _read_counts(row, path, listed, callback)
     origin = corpus.word_origin
     if row is not None and not row.whole:
-        beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
+        whose = persons if person is None else person
+        beside = read_word_origin(Path(path), corpus.vocabulary, vocabulary, whose, by_row["persons"])
         if beside is not None:
             known = of_texts or beside.kind == "unknown"
             origin = (origin if known else beside).after(beside.choices)
@@ -303,7 +312,9 @@ def side_file(target: Path, kind: str) -> Path:
     return target.with_name(f"{Path(name).stem}.{kind}.txt")
 
 
-def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool = False) -> WordOrigin | None:
+def read_word_origin(
+    target: Path, words: tuple[str, ...], vocabulary: Any, persons: Any, whose: Any
+) -> WordOrigin | None:
     """Return where the words of a file come from, as the file beside it says; None where there is none.
 
     Parameters
@@ -311,14 +322,18 @@ def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool 
     target : path
         The main file.
     words : tuple of str
-    other_words : bool, default False
-        Whether they may be others than those that the file beside it is about, as somebody calls its columns otherwise:
-        then nobody knows where they come from, and the private choices that the columns went through stay.
+        What its columns are called.
+    vocabulary, persons : as for :func:`read_corpus`
+        A file beside it must be the one that was written with it. Other words are somebody's who calls the columns
+        otherwise: then nobody knows where they come from, and the private choices that the columns went through stay.
+    whose : list of str, optional
+        The lines of ``persons``.
 
     Raises
     ------
     CorpusError
-        Where it is damaged, or is about other words and must not be: the vocabulary beside it was exchanged.
+        Where it is damaged, where the vocabulary or the persons beside it were exchanged, and where there were persons
+        and none are given.
     """
     file = side_file(target, "origin")
     if not file.is_file():
@@ -326,7 +341,19 @@ def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool 
     value, text = None, read_text(file)
     with suppress(ValueError):
         value = read_json(text)
+    written = value.pop("persons_sha256", None) if isinstance(value, dict) else None
+    beside = side_file(target, "persons")
+    if written is not None and persons is None:
+        raise CorpusError(
+            f"{target} was written with persons, who are to be protected, and none are given: put {beside.name} back "
+            "beside it, or name it by persons=."
+        )
     try:
+        if written is not None and one_file(beside, persons) and written != digest_of(whose):
+            raise CorpusError(
+                f"{beside.name} is not the file of persons that {target.name} was written with."
+            )
+        other_words = not one_file(side_file(target, "vocab"), vocabulary)
         return WordOrigin.from_json(value, words, other_words=other_words)
     except CorpusError as error:
         raise CorpusError(f"{file}: {error} Write the corpus again.") from None

@@ -19,13 +19,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, is_whole, kind_of
-from discreet.corpus.files import read_lines
+from discreet.corpus.files import one_file, read_lines
 from discreet.corpus.languages import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError
 
@@ -217,7 +216,7 @@ class WordOrigin:
             "kind": self.kind,
             "declared_by": self.declared_by,
             "choices": [choice.to_json() for choice in self.choices],
-            "words_sha256": _digest(words),
+            "words_sha256": digest_of(words),
         } | ({} if self.coverage is None else {"coverage": list(self.coverage)})
 
     @classmethod
@@ -244,7 +243,7 @@ class WordOrigin:
         choices, told = ColumnChoice.all_from_json(value["choices"]), value.get("coverage")
         numbers: Any = Coverage(*told) if isinstance(told, list) and len(told) == 3 else told
         origin = cls(value["kind"], value["declared_by"], choices, numbers)
-        if value["words_sha256"] == _digest(words):
+        if value["words_sha256"] == digest_of(words):
             origin.check_words(words)
             return origin
         if other_words:
@@ -440,9 +439,10 @@ def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
     return None, NUMBERED
 
 
-def _digest(words: Sequence[str]) -> str:
+def digest_of(lines: Sequence[str]) -> str:
+    """Return the SHA-256 of some words, or of persons as they are written, one a line."""
     # As JSON, because a word may hold whatever words could be joined by.
-    return sha256(json.dumps(list(words)).encode()).hexdigest()
+    return sha256(json.dumps(list(lines)).encode()).hexdigest()
 
 
 def listed_words(
@@ -458,19 +458,12 @@ def listed_words(
     """
     if words_are_public:
         refuse_public(FROM_TEXT, listed=vocabulary is not None)
-    if isinstance(vocabulary, str | os.PathLike) and any(_one_file(file, vocabulary) for file in files):
+    if isinstance(vocabulary, str | os.PathLike) and any(one_file(file, vocabulary) for file in files):
         raise CorpusError(
             "the vocabulary is the file of the documents itself, and every line of a vocabulary is published; name a "
             "list of words, one a line, that was not made from these documents."
         )
     return None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
-
-
-def _one_file(one: Any, other: str | os.PathLike[str]) -> bool:
-    try:
-        return Path(one).samefile(other)
-    except (OSError, TypeError, ValueError):
-        return False
 
 
 # ---- lists of words

@@ -7,8 +7,9 @@ Only ``npz`` holds a whole corpus. With the other formats go small files: the wo
 where there are any, one a line, named after the main file (``notes.mtx``: ``notes.vocab.txt``,
 ``notes.persons.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
 back as ``vocabulary=``, ``persons=`` and ``labels=``. Persons are always written: without them each
-document would be trained on as if it had a person of its own. Where the words come from, if that is known, stands
-in ``notes.mtx.origin.json``, with a digest of the words it is about; ``read_word_origin`` reads it.
+document would be trained on as if it had a person of its own. Where the words come from stands in
+``notes.mtx.origin.json``, with a digest of the words and one of the persons: whoever reads the counts without
+persons, or with a file beside them that was exchanged, is refused.
 """
 
 import gzip
@@ -24,6 +25,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
 from discreet.corpus.read import side_file
+from discreet.corpus.vocabulary import digest_of
 from discreet.errors import CorpusError
 
 
@@ -49,7 +51,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     ------
     CorpusError
         Where the format is unknown or cannot hold these words, the folder cannot be written to, or the same file
-        compressed (or not) stands there, with words from somewhere else.
+        compressed (or not) stands there, with words from somewhere else, or other persons.
     """
     target = Path(path)
     if format == "shards":
@@ -62,35 +64,33 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         raise CorpusError(f'{target}: "{row.name}" is compressed already; leave out .gz.')
     writers: list[tuple[Path, Writer]] = []
     if not row.whole:
-        writers.append((side_file(target, "vocab"), lambda file: _write_lines(corpus.vocabulary, file)))
+        sides = {"vocab": list(corpus.vocabulary)}
         for kind, values in (("persons", corpus.persons), ("labels", corpus.labels)):
             if values is not None:
-                writers.append((side_file(target, kind), _line_writer(values, kind)))
-        known = corpus.word_origin.choices or corpus.word_origin.kind not in ("unknown", "numbered")
-        origin = [json.dumps(corpus.word_origin.to_json(corpus.vocabulary))] if known else []
-        _refuse_twin(target, origin)
-        if known:
-            writers.append((side_file(target, "origin"), lambda file: _write_lines(origin, file)))
+                sides[kind] = _lines_of(values, kind)
+        told = corpus.word_origin.to_json(corpus.vocabulary)
+        if corpus.persons is not None:
+            told["persons_sha256"] = digest_of(sides["persons"])
+        sides["origin"] = [json.dumps(told)]
+        _refuse_twin(target, sides["origin"])
+        writers += [(side_file(target, kind), _line_writer(lines)) for kind, lines in sides.items()]
     writers.append((target, lambda file: row.function("write")(corpus, file)))
     try:
         write_files([(file, _zipped(file, writer)) for file, writer in writers])
     except OSError as error:
         raise CorpusError(f"{target} cannot be written: {error.strerror or type(error).__name__}.") from None
-    files = [file for file, _ in writers]
-    origin_file = side_file(target, "origin")
-    if not row.whole and origin_file not in files:  # one of another corpus would speak for this one
-        origin_file.unlink(missing_ok=True)
-    return files
+    return [file for file, _ in writers]
 
 
 def _refuse_twin(target: Path, origin: list[str]) -> None:
-    """Refuse to say of another file where its words come from: ``x.csv`` and ``x.csv.gz`` share what says it."""
+    """Refuse to speak of another file's words and persons: ``x.mtx`` and ``x.mtx.gz`` share what does."""
     packed = target.name.lower().endswith(".gz")
     twin = target.with_name(target.name[:-3] if packed else f"{target.name}.gz")
     beside = side_file(target, "origin")
     if twin.exists() and (beside.read_bytes().decode().splitlines() if beside.exists() else []) != origin:
         raise CorpusError(
-            f"{twin} stands there, and {beside.name} would tell of both where words come from; take another name."
+            f"{twin} stands there, and {beside.name} would tell of both what words and persons they have; take another "
+            "name."
         )
 
 
@@ -106,15 +106,15 @@ def _zipped(target: Path, writer: Writer) -> Writer:
     return write
 
 
-def _line_writer(values: NDArray[Any], kind: str) -> Writer:
+def _lines_of(values: NDArray[Any], kind: str) -> list[str]:
     lines = [str(value) for value in values.tolist()]
     broken = [row for row, line in enumerate(lines) if len(f"{line}.".splitlines()) != 1 or not line]
     if broken:
         raise CorpusError(
             f'{kind} of row {rows_shown(broken)} are empty or hold a line break; only "npz" can hold them.'
         )
-    return lambda file: _write_lines(lines, file)
+    return lines
 
 
-def _write_lines(lines: Any, file: IO[bytes]) -> None:
-    file.write("".join(f"{line}\n" for line in lines).encode())
+def _line_writer(lines: list[str]) -> Writer:
+    return lambda file: file.write("".join(f"{line}\n" for line in lines).encode())
