@@ -70,6 +70,17 @@ def test_takes_what_scikit_learn_takes(make):
     assert check_counts(make(np.array(values, float).tolist())).dtype == np.int32
 
 
+@pytest.mark.parametrize("kind", ["i2", "u4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_takes_numbers_in_the_byte_order_of_any_machine(kind, order):
+    """Of one order scipy made an error of its own, after the cost of a fit was booked."""
+    given = np.array([[0, 2, 1], [3, 0, 0]]).astype(order + kind)
+    got = check_counts(given)
+    assert got.dtype == np.int32
+    assert got.toarray().tolist() == [[0, 2, 1], [3, 0, 0]]
+    assert given.dtype.str == order + kind
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [

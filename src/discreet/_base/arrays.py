@@ -39,7 +39,7 @@ _KINDS = {"M": "dates", "m": "lengths of time", "V": "records"}
 
 
 def as_numbers(values: Any, what: str = "X", advice: str = COUNT_THE_WORDS) -> NDArray[Any]:
-    """Return an array of bool, int, float or complex numbers.
+    """Return an array of bool, int, float or complex numbers, in the byte order of the machine.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def as_numbers(values: Any, what: str = "X", advice: str = COUNT_THE_WORDS) -> N
         raise _text(what, advice)
     if array.dtype.kind in "MmV":
         raise CorpusError(f"{what} holds {_KINDS[array.dtype.kind]}, but numbers are expected.")
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)  # scipy knows no other order
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
