@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
-from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, shown, suggesting
+from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, suggesting
 from discreet.corpus.counting import Csr, canonical_counts, count_texts
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
@@ -39,6 +39,11 @@ from discreet.corpus.vocabulary import (
 from discreet.errors import CorpusError, ParameterError
 
 _ORIGIN = Rule("a WordOrigin, such as that of another corpus", lambda value: isinstance(value, WordOrigin))
+#: Of the units of a corpus.
+_PART = Rule(
+    "a share between 0 and 1, or a number of units",
+    lambda size: is_number(size) and (is_whole(size) or 0 < size < 1),
+)
 
 
 class Documents:
@@ -85,19 +90,6 @@ class Documents:
             "and cross_val_score fit many times, and no release states what that spends: choose on public texts "
             "(discreet.evaluate.choose_n_topics), or book every fit on one ledger."
         )
-
-
-def _corpus_html(corpus: Corpus) -> str:
-    """Return the corpus as HTML for a notebook."""
-    facts = [
-        ("documents", f"{corpus.n_documents:,}"),
-        ("tokens", f"{corpus.n_tokens:,}"),
-        ("words", f"{corpus.n_words:,} ({corpus.word_origin.kind})"),
-        ("persons", "none" if corpus.persons is None else f"{corpus.n_units:,}"),
-        ("labels", "none" if corpus.labels is None else "given"),
-        ("private", "these numbers are exact: do not publish them"),
-    ]
-    return facts_html("Corpus", facts)
 
 
 @dataclass(slots=True, init=False, repr=False, eq=False)
@@ -341,7 +333,17 @@ class Corpus(Documents):
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
         return f"Corpus({sizes}, {persons}{labels})"
 
-    _repr_html_ = _corpus_html
+    def _repr_html_(self) -> str:
+        """Return the corpus as HTML for a notebook."""
+        facts = [
+            ("documents", f"{self.n_documents:,}"),
+            ("tokens", f"{self.n_tokens:,}"),
+            ("words", f"{self.n_words:,} ({self.word_origin.kind})"),
+            ("persons", "none" if self.persons is None else f"{self.n_units:,}"),
+            ("labels", "none" if self.labels is None else "given"),
+            ("private", "these numbers are exact: do not publish them"),
+        ]
+        return facts_html("Corpus", facts)
 
     def take(self, rows: ArrayLike) -> Corpus:
         """Return some of the documents.
@@ -439,7 +441,7 @@ class Corpus(Documents):
         train, test : Corpus
             Rows in their old order; numbers of persons unchanged.
         """
-        check(by=(by, optional(choice("document", "person"))))
+        check(by=(by, optional(choice("document", "person"))), test_size=(test_size, _PART))
         persons = self.persons
         if by == "person" and persons is None:
             raise CorpusError(
@@ -449,7 +451,7 @@ class Corpus(Documents):
         if persons is not None and by != "document":
             name, unit = "persons", np.unique(persons, return_inverse=True)[1]
         n_units = int(unit.max(initial=-1)) + 1
-        n_test = _amount(test_size, n_units)
+        n_test = int(test_size) if is_whole(test_size) else math.ceil(test_size * n_units)
         if not 1 <= n_test < n_units:
             raise ParameterError(
                 f"{n_units} {name} cannot be split into {n_units - n_test} to train on and {n_test} to test on; "
@@ -468,15 +470,3 @@ def with_rows(corpus: Corpus, persons: Any, labels: Any, rows: Any = None) -> Co
     n_documents = corpus.n_documents
     whose, called = check_persons(rows, persons, n_documents), check_labels(rows, labels, n_documents)
     return corpus.read_as(persons=whose, labels=called, index=index_of(rows))
-
-
-def _amount(size: Any, n_units: int) -> int:
-    if not is_number(size):
-        raise ParameterError(
-            f"test_size must be a share between 0 and 1 or a number of units, got {shown(size)}."
-        )
-    if is_whole(size):
-        return int(size)
-    if not 0 < size < 1:
-        raise ParameterError(f"test_size must lie between 0 and 1 where it is a share, got {size}.")
-    return math.ceil(size * n_units)

@@ -12,14 +12,16 @@ import codecs
 import errno
 import gzip
 import io
+import json
 import lzma
 import os
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -328,6 +330,12 @@ def refuse_emptiness_of(path: PathLike, expected: str) -> None:
             with Path(path).open("rb"):
                 return
     raise CorpusError(f"{os.fspath(path)} is empty: expected {expected}.")
+
+
+def digest_of(lines: Sequence[str]) -> str:
+    """Return the SHA-256 of what stands in a file one a line: words, or persons."""
+    # As JSON, because a word may hold whatever words could be joined by.
+    return sha256(json.dumps(list(lines)).encode()).hexdigest()
 
 
 def one_file(one: Any, other: Any) -> bool:

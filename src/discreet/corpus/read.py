@@ -16,20 +16,12 @@ from discreet._base.files import read_json
 from discreet._base.progress import Callback
 from discreet._base.validate import Rule, check, optional, path_shown, renamed, suggesting
 from discreet.corpus.corpus import Corpus, with_rows
-from discreet.corpus.files import PathLike, one_file, read_lines, read_text
+from discreet.corpus.files import PathLike, digest_of, one_file, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import Counted, Format, find_format, reader_of
 from discreet.corpus.formats.tabular import read_frames
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import (
-    NUMBERED,
-    UNKNOWN,
-    WordList,
-    WordOrigin,
-    digest_of,
-    listed_words,
-    refuse_public,
-)
+from discreet.corpus.vocabulary import NUMBERED, UNKNOWN, WordList, WordOrigin, listed_words, refuse_public
 from discreet.errors import CorpusError, ParameterError, Proposal
 
 #: What a column of labels is called here, by its name in ``fit_topics``.

@@ -205,20 +205,15 @@ class Tokenizer:
         text = text if self.keep_links else without_links(text)
         if self._own is not None:
             return self._own(lower_words(text) if self.lowercase else text)
-        pattern, lowered = self._pattern_for(text)
+        pattern, lowered = self._pattern, lower_text(text) if self.lowercase else text
+        if self.by_default and not lowered.isascii():
+            with_marks, lowered = composed(lowered)
+            pattern = with_marks or pattern
         if len(text) > _LONG_TEXT:  # a list of all its words would take some 60 bytes a word
             words: Iterable[str] = (match[pattern.groups] or "" for match in pattern.finditer(lowered))
         else:
             words = pattern.findall(lowered)
         return map(spell_final_sigma, words) if self.lowercase and "σ" in lowered else words
-
-    def _pattern_for(self, text: str) -> tuple[re.Pattern[str], str]:
-        """Return the pattern of a word of this text, and the text as it is looked through."""
-        lowered = lower_text(text) if self.lowercase else text
-        if not self.by_default or lowered.isascii():
-            return self._pattern, lowered
-        with_marks, lowered = composed(lowered)
-        return with_marks or self._pattern, lowered
 
 
 class _OwnTokens:

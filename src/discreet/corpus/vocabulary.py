@@ -12,19 +12,17 @@ and what is released of it is booked where the choice is, or refused. It lives i
 nowhere else: of bare counts (``corpus.counts``), and of what scipy makes of them, the caller vouches for the columns.
 """
 
-import json
 import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet._base.arrays import carried, column_words
 from discreet._base.validate import first_few, is_whole, kind_of
-from discreet.corpus.files import one_file, read_lines
+from discreet.corpus.files import digest_of, one_file, read_lines
 from discreet.corpus.languages import is_run_of_one_class
 from discreet.errors import CorpusError, DiscreetError, PrivacyError
 
@@ -439,12 +437,6 @@ def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
     return None, NUMBERED
 
 
-def digest_of(lines: Sequence[str]) -> str:
-    """Return the SHA-256 of some words, or of persons as they are written, one a line."""
-    # As JSON, because a word may hold whatever words could be joined by.
-    return sha256(json.dumps(list(lines)).encode()).hexdigest()
-
-
 def listed_words(
     vocabulary: WordList | None,
     words_are_public: bool = False,
@@ -506,22 +498,17 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
         return check_words(words, f"{name}: line", first=1)
     known: Any = getattr(source, "token2id", source)
     if isinstance(known, Mapping):
-        listed = _by_number(known)
-    else:
-        listed = check_words(source, "vocabulary: position", first=0)
+        words = {number: word for word, number in known.items() if is_whole(number)}
+        if len(words) != len(known) or set(words) != set(range(len(known))):
+            raise CorpusError(
+                "vocabulary: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does "
+                "that."
+            )
+        source = (words[number] for number in range(len(words)))
+    listed = check_words(source, "vocabulary: position")
     if not listed:
         raise CorpusError("the list holds no words: give at least one, or no list at all.")
     return listed
-
-
-def _by_number(numbers: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return words in the order of their numbers."""
-    words = {number: word for word, number in numbers.items() if is_whole(number)}
-    if len(words) != len(numbers) or set(words) != set(range(len(numbers))):
-        raise CorpusError(
-            "vocabulary: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
-        )
-    return check_words((words[number] for number in range(len(words))), "vocabulary: position")
 
 
 def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple[str, ...]:

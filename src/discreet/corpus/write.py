@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from discreet._base.files import Writer, write_files
 from discreet._base.validate import rows_shown
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike
+from discreet.corpus.files import PathLike, digest_of
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
 from discreet.corpus.read import side_file
-from discreet.corpus.vocabulary import digest_of
 from discreet.errors import CorpusError
 
 

@@ -128,7 +128,12 @@ class ReportMemo:
         self._process = os.getpid()
         if self.path is not None and self.path.exists():
             _refuse_second_name(self.path)
-            self._read(self.path)
+            raw = _SEAL.read(self.path)
+            with _SEAL.reading(raw, self.path) as content:
+                self._key, self._kept = bytes.fromhex(content["key"]), content["reports"]
+                self._accounts, self._numbers = content["accounts"], content["numbers"]
+                self._vocabularies = {self._report(mark).vocabulary for mark in self._kept}
+            self._found = sha256(raw).digest()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -227,7 +232,11 @@ class ReportMemo:
         form = ReportKind(channel, vocabulary_digest(vocabulary), question.digest)
         with self._alone:
             whose = self._whose(form, words, vocabulary, stream, name)
-            number = self._number(whose[2], form, stream)
+            # Of one document and one vocabulary, and public.
+            at = self._digest(["number", whose[2], form.vocabulary.hex()])
+            if at not in self._numbers:
+                self._numbers[at] = stream.spawn("number").words(2).tobytes().hex()
+            number = bytes.fromhex(self._numbers[at])
             if question_of(number, thresholds(shares)) != question.place:
                 return None
 
@@ -293,13 +302,6 @@ class ReportMemo:
         known = [vocabulary[column] for column in columns]
         return self._digest(["account", _called(name, sorted(known))])
 
-    def _number(self, who: str, form: ReportKind, stream: SecureStream) -> bytes:
-        """Return the public number of a document, for one vocabulary."""
-        at = self._digest(["number", who, form.vocabulary.hex()])
-        if at not in self._numbers:
-            self._numbers[at] = stream.spawn("number").words(2).tobytes().hex()
-        return bytes.fromhex(self._numbers[at])
-
     def _first(
         self,
         form: ReportKind,
@@ -363,14 +365,6 @@ class ReportMemo:
             raw = _SEAL.to_bytes(content)
             write_file(self.path, lambda file: file.write(raw))
             self._found = sha256(raw).digest()
-
-    def _read(self, path: Path) -> None:
-        raw = _SEAL.read(path)
-        with _SEAL.reading(raw, path) as content:
-            self._key, self._kept = bytes.fromhex(content["key"]), content["reports"]
-            self._accounts, self._numbers = content["accounts"], content["numbers"]
-            self._vocabularies = {self._report(mark).vocabulary for mark in self._kept}
-        self._found = sha256(raw).digest()
 
 
 def _called(name: str | None, words: Any) -> list[Any]:

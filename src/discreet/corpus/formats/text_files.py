@@ -17,13 +17,7 @@ from typing import IO, Any
 from discreet._base.callers import warn_caller
 from discreet._base.validate import first_few, is_there, path_shown
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import (
-    PathLike,
-    Problems,
-    decoded,
-    open_source,
-    read_text,
-)
+from discreet.corpus.files import PathLike, Problems, decoded, open_source, read_text
 from discreet.corpus.formats.records import (
     Reading,
     gather,

@@ -97,7 +97,9 @@ def charge(totals: Totals, failure: Fraction) -> Charge:
     """
     if not totals.private:
         return Charge(None, totals.failure)
-    precision = _exact_precision(totals)
+    precision = totals.all_precision
+    for leaf, count in totals.pure:
+        precision += count * Fraction(gaussian_of_pure(pure_epsilon(leaf))) ** 2
     exact = Charge(precision, totals.failure)
     if failure <= 0 or totals.all_gaussian:
         return exact
@@ -109,13 +111,6 @@ def charge(totals: Totals, failure: Fraction) -> Charge:
     if math.isinf(mu) or precision <= Fraction(mu) ** 2:
         return exact
     return Charge(Fraction(mu) ** 2, totals.failure + Fraction(spent))
-
-
-def _exact_precision(totals: Totals) -> Fraction:
-    total = totals.all_precision
-    for leaf, count in totals.pure:
-        total += count * Fraction(gaussian_of_pure(pure_epsilon(leaf))) ** 2
-    return total
 
 
 def _smallest_mu(totals: Totals, failure: float) -> float:
