@@ -9,7 +9,7 @@ of V and K, where words are counted), so nothing jumps where a noisy number happ
 
 ==============================  ==========================================================
 share of the count              .002
-share of the unigram            .08 x / (1 + x), at least .002
+share of the unigram            x / (x + 175) of what count and pairs leave, at least .002
 share of the moment             .04 x / (1 + x), where there are public word vectors
 share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
                                 believed
@@ -41,8 +41,9 @@ from typing import NamedTuple
 COUNT_SHARE = 0.002
 #: Of the unigram: what words weigh in rounds, and in pairs where there is much noise.
 WORD_POWER = -0.25
-#: Of the unigram, at least that of the count, and of the moment of vectors: the share where there is much noise.
-_UNIGRAM, _MOMENT = 0.08, 0.04
+#: The x at which as much goes to the unigram as to the rounds; where it is large hardly anything else can be learned.
+_EVEN = 175
+_MOMENT = 0.04
 #: Of pairs of words; beside vectors that are believed, half of it.
 _PAIRS = 0.3
 #: Words whose pairs are counted, over the root of n mu, at least, as fewer do not show whether there are topics, and at
@@ -94,7 +95,7 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     noisy, exponent = x / (1 + x), (1 + 1 / (1 + x * x)) / 2
     return Schedule(
         x=x,
-        unigram_share=max(COUNT_SHARE, _UNIGRAM * noisy),
+        unigram_share=max(COUNT_SHARE, (1 - COUNT_SHARE - _PAIRS) * x / (x + _EVEN)),
         moment_share=_MOMENT * noisy,
         pairs_share=_PAIRS,
         pairs_share_beside_vectors=_PAIRS / 2,
