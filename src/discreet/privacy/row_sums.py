@@ -36,7 +36,7 @@ from discreet._base.arrays import Matrix, as_numbers, inside_its_shape
 from discreet._base.kernels import kernel
 from discreet._base.persons import check_persons
 from discreet._base.threads import count_threads, pieces, share_out
-from discreet._base.validate import shown
+from discreet._base.validate import kind_of, shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.events import Event
@@ -91,7 +91,7 @@ def sum_rows(
     """
     if type(bound) is not Bound:
         raise PrivacyError(
-            f"rows are held to a norm, but a {type(bound).__name__} says more of each unit; add them up by its own sum."
+            f"rows are held to a norm, but {kind_of(bound)} says more of each unit; add them up by its own sum."
         )
     whose = check_persons(rows, persons)
     if whose is not None and bound.privacy_unit != "person":
