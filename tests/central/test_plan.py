@@ -29,8 +29,8 @@ def table(n_units, mu, n_words, n_topics):
         "pairs_share_beside_vectors": 0.15,
         "n_rounds": 4,
         "start_words": min(n_words, 850, max(30, int(words))),
-        "pairs_power": -(1 / 4 + 1 / 4 / (1 + x**2)),
-        "exponent": 1 / 2 + 1 / 2 / (1 + x**2),
+        "pairs_power": -(1 / 4 + 1 / 4 / (1 + (x / 2) ** 2)),
+        "exponent": 1 / 2 + 1 / 2 / (1 + (x / 2) ** 2),
         "last_step": 0.3 * x / (1 + x),
     }
 

@@ -14,7 +14,7 @@ share of the moment             .04 x / (1 + x), where there are public word vec
 share of the pairs of words     .3, less the moment's; half of .3 beside vectors that are
                                 believed
 words of the pairs              4.5 root(V K / x), from 30 to 850 and at most V
-their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + x^2)
+their weights                   p^(-a/2), p the unigram, a = 1/2 + 1/2 / (1 + (x/2)^2)
 rounds, equal shares            4, of what is left; without noise 40
 what a unit gives to a round    counts to the power a, times p^(-1/4)
 bound of its norm               (30 x / L)^(-.7) usual norms
@@ -92,7 +92,7 @@ def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int |
     x = n_words * n_topics / (max(n_units, 1.0) * mu)
     tiny = max(x, _TINY)
     words = int(_WORDS * math.sqrt(n_words * n_topics / tiny))
-    noisy, exponent = x / (1 + x), (1 + 1 / (1 + x * x)) / 2
+    noisy, exponent = x / (1 + x), (1 + 1 / (1 + (x / 2) ** 2)) / 2
     return Schedule(
         x=x,
         unigram_share=max(COUNT_SHARE, (1 - COUNT_SHARE - _PAIRS) * x / (x + _EVEN)),
