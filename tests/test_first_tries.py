@@ -124,7 +124,7 @@ def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
     """`fit_topics` advised delimiter=";" and skip_empty=True, which it does not take."""
     path = tmp_path / "messages.csv"
     path.write_bytes("who;note\na;one tw\xf6\na;three\n".encode("latin-1"))
-    with pytest.raises(CorpusError, match=r"give encoding=, for example \"cp1252\", as Windows and Excel"):
+    with pytest.raises(CorpusError, match=r"give encoding=, for example \"cp1252\" \(Western Europe\)"):
         fit_topics(path, text="note", person="who", epsilon=1.0)
     frame = pd.DataFrame({"text": ["one two", None], "who": ["a", "b"]})
     with pytest.raises(CorpusError, match=r"skip_empty=True leaves out rows, 1 without text\.$"):

@@ -96,7 +96,7 @@ def test_transform_names_the_documents(model, tmp_path, suffix, capsys):
     command = f"transform {model} {notes} --text body --out {out} --id id --skip-empty".split()
     assert run([*command, "--read", "delimiter=;"]) == 0
     said = capsys.readouterr().err
-    assert "left out 1 document without text" in said
+    assert "PRIVATE | left out 1 document without text" in said
     if suffix == "csv":
         with out.open(newline="") as file:
             rows = list(csv.DictReader(file))
@@ -122,6 +122,8 @@ def test_transform_refuses_an_ending_it_cannot_write(model, letters, capsys):
 
 def test_report_is_one_file(model, tmp_path, capsys):
     out = tmp_path / "r.html"
+    assert run(f"report {model} --out {out.with_suffix('.pdf')}".split()) == 2
+    assert not out.with_suffix(".pdf").exists()
     assert run(f"report {model} --out {out}".split()) == 0
     assert "nurse" in out.read_text()
     assert "wrote" in capsys.readouterr().out

@@ -34,7 +34,7 @@ WRONG = {
     "person": ("member", ""),
     "read": ("encodng=utf-8", "encoding", "encoding=no-such", "format=doc", "languages=klingon"),
     "reference": ("notes.csv",),
-    "report": ("folder", "nowhere/r.html", "notes.csv", "b.json"),
+    "report": ("folder", "nowhere/r.html", "notes.csv", "b.json", "r.pdf"),
     "seed": ("-1", "abc", "1.5"),
     "set": (
         "n_topics=5",
@@ -47,7 +47,7 @@ WRONG = {
     ),
     "sheet": ("two",),
     "stop-words": ("germn",),
-    "table": ("folder", "nowhere/t.csv", "notes.csv", "b.json", "s.json", "s.md"),
+    "table": ("folder", "nowhere/t.csv", "notes.csv", "b.json", "s.json", "s.md", "t.xlsx"),
     "text": ("body", ""),
     "to": ("2024-13",),
     "topics": ("0", "-1", "x", "2,5x"),

@@ -67,7 +67,9 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert made.groups == ("north", "south", "west")
     assert not made.reproducible
     assert (made.shares().share.max(1) > 0.6).all()
-    table = list(csv.DictReader((tmp_path / "wards.csv").read_text().splitlines()))
+    # With the mark by which a spreadsheet tells UTF-8.
+    table = list(csv.DictReader((tmp_path / "wards.csv").read_bytes().decode("utf-8-sig").splitlines()))
+    assert (tmp_path / "wards.csv").read_bytes().startswith("\ufeff".encode())
     assert len(table) == 9
     page = (tmp_path / "wards.html").read_text()
     assert "<h1>3 topics in 3 groups by ward</h1>" in page
@@ -334,7 +336,7 @@ def test_rows_without_a_patient_are_left_out_of_both_columns_of_a_cross_table(wa
     assert run([str(part) for part in line]) == 2
     assert "without a person" in capsys.readouterr().err
     assert run([str(part) for part in [*line, "--skip-empty"]]) == 0
-    assert "left out 300 documents without text or person" in capsys.readouterr().err
+    assert "PRIVATE | left out 300 documents without text or person" in capsys.readouterr().err
     assert sum(PrevalenceRelease.load(tmp_path / "s.json").n_units) == pytest.approx(1500, abs=150)
 
 

@@ -33,7 +33,7 @@ MISTAKES = [
     (f"{FIT} --delta 0.5", "--set allow_large_delta=true"),
     (f"{FIT} --delta 0", "--delta must lie strictly between 0 and 1"),
     (f"{FIT} --topics 0", "--topics"),
-    (f"{FIT} --budget 0.5", "budget"),
+    (f"{FIT} --budget 0.5", "--epsilon 1 is more than --budget 0.5"),
     (f"{FIT} --set vocabulary_share=0,25", "write 0.25"),
     (f"{FIT} --set shares=1", "is none of them"),
     (f"{FIT} --set privacy_unit=document", "give one of them"),

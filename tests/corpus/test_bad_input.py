@@ -88,7 +88,7 @@ CASES = [
         "a.jsonl",
         GOOD.encode() + b'{"text": "caf\xe9"}\n',
         {},
-        ["line 2: not utf-8 text at byte 53", "latin-1"],
+        ["line 2: not utf-8 text at byte 53", "cp1252"],
     ),
     ("a.jsonl", GOOD, {"encoding": "klingon"}, ["'klingon' is not known"]),
     ("a.jsonl", b"\x7fELF\0\0\0\1", {}, ["a.jsonl looks like a binary file"]),

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -129,16 +130,46 @@ def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path
     path = tmp_path / "a.csv"
     rows = f'"N\xba";"Mensaje"\n"1";"{MARK} ma\xf1ana"\n"2";""\n"";"{MARK}"\n;\n'
     path.write_bytes(rows.encode("latin-1"))
-    said = 'line 1: not utf-8 text at byte 2; give encoding=, for example "cp1252", as Windows and Excel save it in'
+    said = 'line 1: not utf-8 text at byte 2; give encoding=, for example "cp1252" (Western Europe) or "cp1250" (Centr'
     assert said in refusal(path)
     assert run(["check", str(path), "--text", "Mensaje", "--person", "N\xba"]) == 2
-    assert 'give --read encoding=, for example "cp1252", as Windows' in capsys.readouterr().err
+    assert 'give --read encoding=, for example "cp1252" (Western Europe)' in capsys.readouterr().err
     found = refusal(path, encoding="cp1252")
     assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
     found = refusal(path, text="Mensaje", person="N\xba", encoding="cp1252")
     assert "skip_empty=True leaves out rows, 2 without text, 2 without a person." in found
     corpus = read_corpus(path, text="Mensaje", person="N\xba", encoding="cp1252", skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("odwołanie od wyroku, świadectwo, groźba, zagrożenie, urząd", "cp1250"),
+        ("odwołanie od wyroku, świadectwo, groźba, zagrożenie, urząd", "iso-8859-2"),
+        ("человек и учитель, “чай” – ночь", "cp1251"),
+        ("«l’œuvre», ¿qué? — Größe über 5°, l’été", "cp1252"),
+    ],
+)
+def test_the_encoding_that_is_advised_breaks_no_word(tmp_path, text, encoding):
+    """Polish letters of cp1250 are superscripts and marks in cp1252, which reads them without an error."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"person;text\n1;plain\n2;{text}\n".encode(encoding))
+    advised = re.findall(r'"([\w-]+)" \(', refusal(path, person="person"))
+    assert advised[0] == encoding
+    assert ("cp1252" in advised) == (encoding == "cp1252")
+
+
+@pytest.mark.parametrize("delimiter", [None, ";"])
+def test_a_file_without_a_header_is_told_so_and_none_of_its_cells(tmp_path, delimiter):
+    path = tmp_path / "a.csv"
+    path.write_text("P0846;text;Lodz;2025-11-05;45,75\nP0847;more;Gdynia;2025-11-06;4,5\n")
+    for options in ({"person": "who"}, {"text": "note"}):
+        told = refusal(path, delimiter=delimiter, **options)
+        assert "its first line seems to hold data: put one of names" in told
+        assert not any(cell in told for cell in ("P0846", "Lodz", "2025", "75"))
+    path.write_text("text;2024;2025\nmore words;1;2\n")
+    assert "its fields are 'text', '2024', '2025'. Name one of these." in refusal(path, person="who")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp850"])
@@ -167,7 +198,7 @@ def test_a_field_misread_in_letters_beyond_ascii_asks_for_the_encoding(tmp_path)
 def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
     (tmp_path / "1.txt").write_bytes("ma\xf1ana".encode("latin-1"))
     (tmp_path / "2.txt").write_text("plain", encoding="utf-8")
-    assert refusal(tmp_path).endswith('in Western Europe, or "latin-1".')
+    assert refusal(tmp_path).endswith('or "cp1250" (Central Europe), as Excel and older programs save it.')
     (tmp_path / "3.txt").write_text("ma\xf1ana", encoding="utf-8")
     assert "would misread 1 others" in refusal(tmp_path)
     assert "save the 1 that are not as UTF-8 (1.txt)." in refusal(tmp_path)

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import math
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -194,6 +195,8 @@ def test_over_time_there_are_lines(n_groups):
 
 def test_the_table_holds_every_number_and_no_formula():
     made = release([[0.9, 0.1], [0.5, 0.5]], groups=HOSTILE[:2])
+    held = made.to_html().split("data:text/csv;charset=utf-8;base64,")[1].split('"')[0]
+    assert b64decode(held).decode() == "\ufeff" + table_csv(made)  # spreadsheets tell UTF-8 by the mark
     rows = list(csv.DictReader(io.StringIO(table_csv(made))))
     assert len(rows) == 4
     assert [float(row["share"]) for row in rows] == pytest.approx(made.shares().share.ravel(), abs=1e-5)

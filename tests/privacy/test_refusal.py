@@ -24,6 +24,7 @@ from discreet.privacy.accounting import events
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.private_estimator import spent_and_left
 
 DELTA = 1e-6
 
@@ -32,6 +33,14 @@ def begun():
     ledger = Ledger(2, DELTA, failure_share=0.2)
     ledger.reserve(events.gaussian(noise_multiplier_for(1.2, DELTA)), "before")
     return ledger
+
+
+def test_what_may_still_be_spent_is_rounded_down():
+    for spent in (0.31, 0.5, 0.77, 0.9, 1.2, 1.4):
+        ledger = Ledger(2, DELTA)
+        ledger.reserve(events.gaussian(noise_multiplier_for(spent, DELTA)), "before")
+        told = re.search(r"may spend about ([\d.]+):", spent_and_left(ledger))[1]
+        assert 0.99 * ledger.remaining().epsilon < float(told) <= ledger.remaining().epsilon
 
 
 def advised(refused):

@@ -153,7 +153,7 @@ def test_texts_can_be_seen_under_what_is_left():
         (lambda r: r.with_topic_names({True: "x"}), "whole numbers"),
         (
             lambda r: r.with_topic_names({0: "x"}),
-            "no topic 0: numbers of topics count from 1, as in to_frame",
+            "no topic 0: topics go by whole numbers from 1 to 5, as in to_frame",
         ),
         (lambda r: r.merge_topics([0, 1]), "no topic 0"),
         (lambda r: r.without_topics([0]), "no topic 0"),
@@ -162,7 +162,7 @@ def test_texts_can_be_seen_under_what_is_left():
         (lambda r: r.merge_topics([1]), "groups of two or more"),
         (lambda r: r.merge_topics([1, 2], [2, 3]), "groups of two or more"),
         (lambda r: r.merge_topics(), "groups of two or more"),
-        (lambda r: r.merge_topics([1, 9]), "whole numbers"),
+        (lambda r: r.merge_topics([1, 9]), "no topic 9: topics go by whole numbers"),
         (lambda r: r.without_topics(range(1, 6)), "no topic would be left"),
         (lambda r: r.with_details(titel="x"), "the details of a release are title"),
         (lambda r: r.with_details(title=3), "title must be a text"),

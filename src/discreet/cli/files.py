@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import discreet
 from discreet._base.files import write_whole
-from discreet.cli.options import called, check_output_file, refuse_given
+from discreet.cli.options import PRIVATE, called, check_output_file, refuse_given
 from discreet.corpus import ShardedCorpus, read_corpus
 from discreet.corpus.formats.table import FORMATS
 from discreet.corpus.read import side_file
@@ -50,7 +50,7 @@ def say_skipped(corpus: "discreet.Corpus", say: Any) -> None:
         say.print(note)
     if corpus.n_skipped:
         many, nobody = "" if corpus.n_skipped == 1 else "s", "" if corpus.persons is None else " or person"
-        say.print(f"left out {corpus.n_skipped} document{many} without text{nobody}")
+        say.print(f"{PRIVATE}left out {corpus.n_skipped} document{many} without text{nobody}")
 
 
 def declare_public(corpus: "discreet.Corpus", command: str, *, listed: bool) -> "discreet.Corpus":
@@ -84,14 +84,18 @@ UNREMEMBERED = (
 )
 
 
-def check_budget(budget: float | None, ledger: Path | None) -> None:
-    """Refuse a budget that is none, or that no ledger would keep."""
+def check_budget(budget: float | None, ledger: Path | None, epsilon: float) -> None:
+    """Refuse a budget that is none, that no ledger would keep, or that does not cover this run."""
     if budget is None:
         return
     check_epsilon(budget, name="budget")
     if ledger is None:
         raise ParameterError(
             f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+        )
+    if epsilon > budget:
+        raise ParameterError(
+            f"--epsilon {epsilon:g} is more than --budget {budget:g}, which is for all runs."
         )
 
 

@@ -154,7 +154,7 @@ def write_table(made: "PrevalenceRelease", path: Path) -> None:
     from discreet._base.files import write_whole
     from discreet.report.prevalence_page import table_csv
 
-    write_whole(table_csv(made).encode(), path, "the table")
+    write_whole(table_csv(made).encode("utf-8-sig"), path, "the table")
 
 
 def show_shares(made: "PrevalenceRelease", say: Any) -> None:

@@ -34,6 +34,13 @@ _SHOWN = 5
 _MOST_PROBLEMS = 100
 _PEEKED = 4096
 _BEYOND_ASCII = bytes(range(128, 256))
+#: Encodings of one byte a character, and where they are usual; of those that suit a file alike, the first are named.
+_USUAL = {
+    "cp1252": "Western Europe",
+    "cp1250": "Central Europe",
+    "cp1251": "Cyrillic",
+    "iso-8859-2": "Latin-2",
+}
 #: Marks at the beginning of text in two or four bytes a character; the longer ones first.
 _WIDE = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -270,20 +277,14 @@ def _refuse_utf8(path: PathLike, codec: str) -> None:
     reads_anything = len(_BEYOND_ASCII.decode(codec, "replace")) == len(_BEYOND_ASCII)
     if codec == "utf-8" or not reads_anything or not Path(path).is_file():  # a pipe is read once
         return
-    letters = False
-    with open_source(path) as source:
-        for line in source.raw:
-            if not line.isascii():
-                letters = True
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    return
-    if letters:
-        raise CorpusError(
-            f"{os.fspath(path)} is UTF-8, which {codec} would misread: leave `encoding=` out. Where another file needs "
-            "it, save that one as UTF-8."
-        )
+    with open_source(path) as source, suppress(UnicodeDecodeError):
+        if sum(
+            not line.decode().isascii() for line in source.raw
+        ):  # all lines are decoded, not those to the first
+            raise CorpusError(
+                f"{os.fspath(path)} is UTF-8, which {codec} would misread: leave `encoding=` out. Where another file "
+                "needs it, save that one as UTF-8."
+            )
 
 
 def _undecodable(path: PathLike, codec: str) -> CorpusError:
@@ -293,6 +294,7 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
         return CorpusError(f"{os.fspath(path)} is not {name} text; give `encoding=`.")
     decoder = codecs.getincrementaldecoder(codec)("strict")
     offset = lines = held = 0
+    advised = '"utf-8"'
     with open_source(path) as source:
         for line in chain(source.raw, (b"",)):
             try:
@@ -300,13 +302,30 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             except UnicodeError as error:
                 # The decoder saw the bytes it held back, then this line; count from there.
                 offset += (error.start if isinstance(error, UnicodeDecodeError) else held) - held
+                if name == "utf-8":
+                    advised = _likely_encodings((line + source.raw.read(_BUFFER))[:_BUFFER])
                 break
             held = len(decoder.getstate()[0])
             offset += len(line)
             lines += 1
-    others = '"cp1252", as Windows and Excel save it in Western Europe, or "latin-1"'
     said = f"{os.fspath(path)}, line {lines + 1}: not {name} text at byte {offset}; give `encoding=`"
-    return CorpusError(f"{said}, for example {others if name == 'utf-8' else chr(34) + 'utf-8' + chr(34)}.")
+    return CorpusError(f"{said}, for example {advised}.")
+
+
+def _likely_encodings(content: bytes) -> str:
+    """Name the usual encodings under which the fewest words are broken: hold a symbol, or letters of two scripts."""
+    broken = dict[str, int]()
+    for encoding in _USUAL:
+        text = content.decode(encoding, "replace")
+        broken[encoding] = sum(
+            not (one.isascii() or one.isalpha() or one == "\u2019")
+            or (before.isascii() and "\u0400" <= one <= "\u04ff")
+            for before, one, after in zip(text, text[1:], text[2:], strict=False)
+            if before.isalpha() and after.isalpha()
+        )
+    likely = [encoding for encoding, n in broken.items() if n == min(broken.values())]
+    named = " or ".join(f'"{encoding}" ({_USUAL[encoding]})' for encoding in likely[:2])
+    return f"{named}, as Excel and older programs save it"
 
 
 def read_text(path: PathLike, encoding: str = "utf-8") -> str:

@@ -302,16 +302,13 @@ def _known_topics(release: "Release", topics: Iterable[int]) -> list[int]:
     """Return the rows of topics that people number from 1."""
     n_topics = len(release.topic_word)
     given = list(topics) if isinstance(topics, Iterable) and not isinstance(topics, str | bytes) else []
-    whole = [int(one) for one in given if is_whole(one)]
-    if 0 in whole:
+    strange = [shown(one) for one in given if not (is_whole(one) and 1 <= one <= n_topics)]
+    if strange or not given:
+        lacks = f"there is no topic {first_few(strange)}" if strange else "no topic is named"
         raise ReleaseError(
-            "there is no topic 0: numbers of topics count from 1, as in to_frame and the report; add 1 to each."
+            f"{lacks}: topics go by whole numbers from 1 to {n_topics}, as in to_frame and the report."
         )
-    if not given or len(whole) != len(given) or not all(1 <= topic <= n_topics for topic in whole):
-        raise ReleaseError(
-            f"topics go by whole numbers from 1 to {n_topics}, as in to_frame and the report; take those."
-        )
-    return [topic - 1 for topic in whole]
+    return [int(one) - 1 for one in given]
 
 
 GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"

@@ -50,7 +50,7 @@ from discreet.errors import (
 )
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger, Reservation
-from discreet.privacy.ledger.refusal import EventsAt
+from discreet.privacy.ledger.refusal import EventsAt, round_down
 from discreet.privacy.units import check_delta, check_epsilon, round_up
 from discreet.release.numbers import NumbersRelease, Promised, faults_of_topics
 
@@ -442,7 +442,7 @@ def spent_and_left(ledger: Ledger) -> str:
     spent = round_up(ledger.spent().epsilon)
     if math.isinf(ledger.epsilon):
         return f"Epsilon {spent} is spent."
-    left = f"{ledger.remaining().epsilon:.3g}"
+    left = f"{round_down(ledger.remaining().epsilon):.3g}"
     return (
         f"Of epsilon {ledger.epsilon:g}, {spent} is spent; another fit on these texts may spend about {left}: costs "
         "add up to less than their sum."

@@ -75,7 +75,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             most_told=_MOST_TOLD,
             changes=changes,
             label=_label(release),
-            csv=b64encode(table_csv(release).encode()).decode(),
+            csv=b64encode(table_csv(release).encode("utf-8-sig")).decode(),
         ),
     )
 

@@ -358,7 +358,5 @@ def _points(x: Any, y: Any) -> str:
 
 def _round_up(value: float) -> float:
     """Return the next of 1, 2, 4, 5, 10, 20, ... percent, so that charts share a few scales."""
-    for edge in (0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8):
-        if value <= edge:
-            return edge
-    return 1.0
+    edges = (0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
+    return next((edge for edge in edges if value <= edge), 1.0)

@@ -23,7 +23,7 @@ def demo(out: Path = Path("model"), report: Path = Path("report.html"), quiet: b
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, option="--report")
+    check_output_file(report, (".html", ".htm"), option="--report")
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."

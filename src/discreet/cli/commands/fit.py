@@ -70,16 +70,9 @@ def _fit(
     """
     from discreet.central._fit_topics import estimators
     from discreet.central.preview import preview
+    from discreet.cli import display
     from discreet.cli.app import as_option
     from discreet.cli.commands.perturb import say_unreachable
-    from discreet.cli.display import (
-        ask_to_spend,
-        asks_before,
-        console,
-        console_of_results,
-        hand_over,
-        progress,
-    )
     from discreet.corpus.word_vectors import check_vectors
     from discreet.engines import ProcessEngine
     from discreet.privacy.units import check_unit_name
@@ -87,12 +80,12 @@ def _fit(
 
     if stop_words is not None:
         how.given["stop_words"] = stop_words
-    say = console(quiet=quiet)
+    say = display.console(quiet=quiet)
     if not checks:
         check_output_folder(out, ledger)
     if report is not None:
-        check_output_file(report, option="--report", apart={"--ledger": ledger})
-    files.check_budget(budget, ledger)
+        check_output_file(report, (".html", ".htm"), option="--report", apart={"--ledger": ledger})
+    files.check_budget(budget, ledger, epsilon)
     others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
@@ -144,25 +137,25 @@ def _fit(
     if ledger is not None:
         book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
-    asks = not checks and asks_before(yes, quiet)
+    asks = not checks and display.asks_before(yes, quiet)
     if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
         if sharded:
             raise ParameterError(
                 "shards are not looked at as a whole: check a file of the texts, or pass --yes."
             )
         called = (unit_name or given["privacy_unit"]) if book is None else book.called
-        shown = console() if asks else console_of_results()
+        shown = display.console() if asks else display.console_of_results()
         for line in preview(documents, *estimators(**given), called).in_words(as_option("fit")):
             shown.print(PRIVATE + line)
     if checks:
         return
     if asks:
-        ask_to_spend(epsilon, book, say)
+        display.ask_to_spend(epsilon, book, say)
     if book is None and carried is None and math.isfinite(epsilon):
         say.print(files.UNREMEMBERED)
     if not _compiled_before():
         say.print("Compiling for this machine, once; that takes up to a minute.")
-    with progress(quiet=quiet) as callback, warnings.catch_warnings():
+    with display.progress(quiet=quiet) as callback, warnings.catch_warnings():
         engine = ProcessEngine(given["n_jobs"], callback=callback) if sharded else None
         warnings.showwarning = _for_the_holder(asks, warnings.showwarning)
         release = discreet.fit_topics(
@@ -170,7 +163,7 @@ def _fit(
         )
     _say_what_came(release, say, chosen=not documents.word_origin.is_public)
     # A seeded run gives the same bytes on any day.
-    hand_over(details.with_details(release, today() if seed is None else None), out, report, say)
+    display.hand_over(details.with_details(release, today() if seed is None else None), out, report, say)
 
 
 @options_of(_fit)

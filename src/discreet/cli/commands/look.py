@@ -31,7 +31,7 @@ def report(
     from discreet.release.numbers import FitRelease
 
     topics_of = None if model.is_file() else discreet.Release.load(model)  # what is to be shown first
-    check_output_file(out)
+    check_output_file(out, (".html", ".htm"))
     if topics_of is None:
         _report_shares(model, out, audit or fit, table)
         return
@@ -106,11 +106,10 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
         )
     pair = discreet.Release.load(first), discreet.Release.load(second)
     if out is not None:
-        check_output_file(out, (".html",))
+        check_output_file(out, (".html", ".htm"))
     found = comparison.compare(*pair)
+    print_comparison(found, console_of_results())
     if out is not None:
         short = (first.absolute().name, second.absolute().name)
         found.to_html(out, names=short if short[0] != short[1] else (str(first), str(second)))
-    print_comparison(found, console_of_results())
-    if out is not None:
         typer.echo(f"wrote {out}")

@@ -69,10 +69,10 @@ def prevalence(
     written_to = {"--ledger": ledger, "--out": out, "its card": out.with_suffix(".md"), "--report": report}
     files.check_release_file(out, ledger)
     if report is not None:
-        check_output_file(report, option="--report", apart=written_to | {"--report": None})
+        check_output_file(report, (".html", ".htm"), option="--report", apart=written_to | {"--report": None})
     if table is not None:
-        check_output_file(table, option="--table", apart=written_to)
-    files.check_budget(budget, ledger)
+        check_output_file(table, (".csv",), option="--table", apart=written_to)
+    files.check_budget(budget, ledger, epsilon)
     others = named_values(set_, _OTHERS, "--set")
     known = how.format_of(corpus)
     fields = ("",) if by is None else where.fields_of(by)

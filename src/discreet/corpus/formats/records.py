@@ -30,6 +30,8 @@ _SPILL_EVERY = 1 << 21
 #: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
 _LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
+#: Dates, times and numbers with a point or a comma, which name no field; "," may have been taken for the delimiter.
+_VALUE = re.compile(r"(^|;)\d+([-./:,]\d+)+([T ]\d.*)?($|;)")
 _DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d.*)?")
 
 
@@ -161,12 +163,8 @@ def gather(
                 )
         lacking |= lacks
         if lacking:
-            kinds = (
-                (n_blank, "without text"),
-                (n_nobody, "without a person"),
-                (n_headers, "like the header"),
-            )
-            told = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+            kinds = {"without text": n_blank, "without a person": n_nobody, "like the header": n_headers}
+            told = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n)
             problems.advice = f"; `skip_empty=True` leaves out rows, {told}"
         for fault in filter(None, faults):
             problems.add(place(record.where), fault, empty=lacks)
@@ -267,14 +265,11 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
     absent = [f"`{name}={quoted(field)}`" for name, field in option.items() if field not in names]
     if absent:
         strange = next(field for field in option.values() if field not in names)
-        near = (
-            _misread(strange, names)
-            or nearest(strange, filter(is_field_name, names))
-            or " Name one of these."
-        )
-        raise CorpusError(
-            f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}.{near}"
-        )
+        near = _misread(strange, names) or nearest(strange, filter(is_field_name, names))
+        found = f"its fields are {show_fields(names)}.{near or ' Name one of these.'}"
+        if not near and any(map(_VALUE.search, names)):
+            found = "its first line seems to hold data: put one of names, such as person;text, before it."
+        raise CorpusError(f"{file} has no field for {', '.join(absent)}; {found}")
     twice = sorted({field for field in option.values() if names.count(field) > 1})
     if twice:
         raise CorpusError(

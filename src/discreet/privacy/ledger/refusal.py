@@ -32,7 +32,7 @@ def refusal(
 
     ``total``: what all costs with it; ``left``: what is left for one Gaussian release.
     """
-    budget, count, left = standing.budget, standing.n_bookings + 1, _down(left)
+    budget, count, left = standing.budget, standing.n_bookings + 1, round_down(left)
     said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in parts)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
     comes_to = f"epsilon = {total.epsilon:.6g} ({total.accountant})"
@@ -88,14 +88,14 @@ def _largest(fits: Callable[[float], bool], high: float) -> float:
     while high / low > 1.001:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if ok(middle) else (low, middle)
-    shown = _down(low)
+    shown = round_down(low)
     while shown > 0 and not ok(shown):
-        shown = _down(shown * 0.9999)
+        shown = round_down(shown * 0.9999)
     return shown
 
 
-def _down(number: float) -> float:
-    """Round down to three digits, so that what is shown does fit."""
+def round_down(number: float) -> float:
+    """Round down to three digits, so that what is shown of what is left does fit."""
     if not 0 < number < math.inf:
         return number
     digits = 10.0 ** (math.floor(math.log10(number)) - 2)
