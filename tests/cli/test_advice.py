@@ -100,6 +100,10 @@ def test_a_ledger_is_no_page(tmp_path, capsys):
     Ledger.open(book, 1.0)
     assert run(["report", str(book), "--out", str(tmp_path / "x.html")]) == 2
     assert "budget.json is a ledger" in capsys.readouterr().err
+    fit = tmp_path / "ev.json"
+    fit.write_text('{"ledger": {"schema": "discreet.ledger/3"}, "schema": "discreet.fit/3"}')
+    assert run(["report", str(fit), "--out", str(tmp_path / "x.html")]) == 2
+    assert f"report MODEL --fit {fit}" in "".join(capsys.readouterr().err.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):
     capsys.readouterr()
     assert Ledger.open(ledger).epsilon == 2
     again = ["fit", notes, "--out", tmp_path / "second", "--text", "body", "--quiet", "--ledger", ledger]
-    assert "made with 2" in refused(capsys, *again, *common, "3")
+    assert "made with epsilon = 2, not 3" in refused(capsys, *again, *common, "3")
     assert run([str(a) for a in [*again, *common, "2"]]) == 0
     assert 1 < Ledger.open(ledger).spent().epsilon < 2
 

@@ -116,7 +116,7 @@ def test_every_option_of_a_command_that_spends_is_tried(command):
 def test_the_calls_spend_where_nothing_is_wrong(command, desk, capsys):
     unasked = "--yes" if "yes" in options_of(command) else "--quiet"
     run([*COMMANDS[command].split(), "--ledger", "b.json", unasked])
-    assert Ledger.open(desk / "b.json", 1.0).spent().epsilon > 0, capsys.readouterr().err
+    assert Ledger.open(desk / "b.json").spent().epsilon > 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "option", "value"), CASES)

@@ -552,6 +552,6 @@ def test_a_budget_pays_for_a_second_release(ward_notes, tmp_path, capsys):
     assert Ledger.open(tmp_path / "budget.json", 2.0).spent().epsilon > 1.0
     capsys.readouterr()
     assert run([*line, "--budget", "3", "--out", str(tmp_path / "more.json")]) == 2
-    assert "was made with 2; leave --budget out" in capsys.readouterr().err
+    assert "was made with epsilon = 2, not 3; leave the budget out" in capsys.readouterr().err
     assert run([*line[:-2], "--budget", "2", "--out", str(tmp_path / "more.json")]) == 2
     assert "name the file that keeps it: --ledger" in capsys.readouterr().err

@@ -655,3 +655,23 @@ def test_an_event_that_a_file_could_not_give_back_is_not_booked(tmp_path):
                 ledger.reserve(deep, "too deep")
         ledger.reserve(event.events[0], "as deep as can be")
     assert len(Ledger.open(tmp_path / "ledger.json").entries) == 1
+
+
+def test_what_must_be_booked_once_stands_in_its_purpose():
+    """Else no later booking would find it, and the same would be answered twice."""
+    ledger = Ledger(4, 1e-6)
+    with pytest.raises(PrivacyError, match="once must be a part of purpose"):
+        ledger.reserve(release_of(0.5), "a sum", once="roster 7")
+    assert not ledger.entries
+    ledger.reserve(release_of(0.5), "a sum, roster 7", once="roster 7")
+    with pytest.raises(PrivacyError, match="already"):
+        ledger.reserve(release_of(0.5), "a sum, roster 7", once="roster 7")
+
+
+def test_a_ledger_is_opened_with_its_own_budget_or_with_none(tmp_path):
+    path = tmp_path / "ledger.json"
+    Ledger.open(path, 5, 1e-5)
+    for other in ({"epsilon": 9}, {"epsilon": 5, "delta": 1e-6}):
+        with pytest.raises(PrivacyError, match="leave the budget out"):
+            Ledger.open(path, **other)
+    assert Ledger.open(path, 5, 1e-5) == Ledger.open(path)

@@ -56,6 +56,17 @@ def test_the_same_release_differs_in_nothing():
     assert [pair.agreement for pair in found.pairs] == pytest.approx([1.0] * 5)
 
 
+def test_what_a_review_did_is_not_put_down_to_noise():
+    made = release()
+    found = compare(made, made.merge_topics([1, 2]).with_review("A. Reader"))
+    said = " ".join(found.in_words())
+    assert (
+        "review, which alone explains what differs: not reviewed / reviewed by A. Reader: 1 topic merged"
+        in said
+    )
+    assert "noise and training" not in said
+
+
 def test_what_grew_is_clear_only_beyond_the_noise():
     made = release(noise=0.0005)
     weight = np.array([0.15, 4 / 15, 0.2, 2 / 15, 0.25])  # the first and the last changed places, about

@@ -109,13 +109,10 @@ def open_ledger(
     budget: float | None = None,
 ) -> "discreet.Ledger":
     """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
-    new, total = not path.exists(), epsilon if budget is None else budget
-    ledger = discreet.Ledger.open(path, total, delta, privacy_unit=unit, unit_name=unit_name)
+    new = not path.exists()
+    total = (epsilon if budget is None else budget, delta) if new else (budget, None)
+    ledger = discreet.Ledger.open(path, *total, privacy_unit=unit, unit_name=unit_name)
     _OPENED.append((ledger, None if new else ledger.spent().epsilon))
-    if budget is not None and ledger.epsilon != budget:
-        raise ParameterError(
-            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
-        )
     return ledger
 
 

@@ -151,10 +151,15 @@ class Comparison:
                 said.append(f"Within {of_b[pair.second]}: {'; '.join(moved)}.")
         if not self.shares_comparable:
             return [*unfit, apart, *said]
-        return [
-            *unfit,
-            *(said or ["No change is clear: noise and training explain every difference of matched topics."]),
-        ]
+        if self.a.ledger == self.b.ledger and self.a.review != self.b.review:
+            both = " / ".join(one.review or "not reviewed" for one in (self.a, self.b))
+            return [
+                *unfit,
+                f"One release before and after review, which alone explains what differs: {both}.",
+                *said,
+            ]
+        nothing = "No change is clear: noise and training explain every difference of matched topics."
+        return [*unfit, *(said or [nothing])]
 
     @property
     def _label(self) -> str:

@@ -47,6 +47,7 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
     """Show shares that were released: nothing is read anew, and nothing spent."""
     from discreet.cli.display import console
     from discreet.cli.shares import show_shares, write_table
+    from discreet.release.numbers import FitRelease
     from discreet.release.prevalence import PrevalenceRelease
 
     if beside is not None:
@@ -56,6 +57,8 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
     if table is not None:
         check_output_file(table, (".csv",), option="--table")
     content = path.read_bytes()  # shares hold a copy of their ledger
+    if FitRelease.SEAL.schema.encode() in content:
+        raise ReleaseError(f"{path} says how good a model is: discreet report MODEL --fit {path}.")
     if b'"discreet.ledger/' in content and b'"discreet.prevalence/' not in content:
         raise ReleaseError(
             f"{path} is a ledger: it says what was spent, and shows no topics. Name the folder of a release, or a "

@@ -48,7 +48,7 @@ def serve(
 ) -> None:
     """Answer a SuperLink with this program and these options alone; run no app that it sends.
 
-    --epsilon and --delta are the budget of a new ledger; an existing one keeps its own. The counts are read and checked
+    --epsilon and --delta are the budget of the ledger, a new one or that in the file. The counts are read and checked
     before the silo connects; what is sent of them is booked first.
 
     --counts: The silo's counts or texts, in any format that `fit` reads.

@@ -135,14 +135,15 @@ class Ledger:
         ----------
         path : path
         epsilon, delta, failure_share : float, optional
-            Budget of a new ledger, which needs an epsilon at least. An existing one keeps its own.
+            Budget of a new ledger, which needs an epsilon at least.
         privacy_unit, neighboring, unit_name : str, optional
-            Must be those of an existing ledger where they are given.
+            These, epsilon and delta must be those of an existing ledger where they are given.
 
         Raises
         ------
         PrivacyError
-            Where the file is absent and no epsilon is given, is damaged, a copy or a record, or protects another unit.
+            Where the file is absent and no epsilon is given, is damaged, a copy or a record, protects another unit, or
+            has another budget.
         """
         path = Path(path).resolve()
         if not path.exists():
@@ -167,6 +168,12 @@ class Ledger:
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
         ledger.check_called(unit_name)
+        for name, given, kept in (("epsilon", epsilon, ledger.epsilon), ("delta", delta, ledger.delta)):
+            if given is not None and given != kept:
+                raise PrivacyError(
+                    f"the ledger {path} was made with {name} = {kept:g}, not {given:g}; leave the budget out, or make "
+                    "a new ledger."
+                )
         ledger._storage.settle(path, check_original(path, fields))
         return ledger
 
@@ -212,7 +219,7 @@ class Ledger:
         ------
         BudgetExceeded, PrivacyError
             Where the budget does not cover it; where the ledger is closed, the event is of a kind or size that is not
-            accounted for, or ``once`` stands in an earlier booking. Nothing is booked.
+            accounted for, or ``once`` is no part of ``purpose`` or stands in an earlier booking. Nothing is booked.
         """
         booked = self._book([(event, purpose)], at_epsilon, once, division, tuple(touched))
         return booked[0]
@@ -267,6 +274,10 @@ class Ledger:
         self._check_open()
         for _, purpose in (*parts, *then):
             check_purpose(purpose)
+        if once is not None and not any(once in purpose for _, purpose in parts):
+            raise PrivacyError(
+                "`once` must be a part of `purpose`, by which a later booking finds it; nothing was booked."
+            )
         # what its caller holds can be changed; what a file cannot hold, such as a float of one's own kind, is refused
         parts = [(events.from_json(events.to_json(event)), purpose) for event, purpose in parts]
         reservations = [
