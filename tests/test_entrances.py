@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 N = 40
-WORDS = [f"w{letter}" for letter in "abcdef"]
+WORDS = [f"w{letter}" for letter in "abcdfg"]
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.poisson(1.0, (N, len(WORDS))) + np.eye(N, len(WORDS), dtype=int), columns=WORDS)
 TOKENS = [list(np.repeat(WORDS, row)) for row in FRAME.to_numpy()]

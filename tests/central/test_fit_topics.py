@@ -1,6 +1,7 @@
 """The whole way in one call: what it costs, when it books, what it refuses, and that the command is the same."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet import (
@@ -242,3 +243,20 @@ def test_vectors_that_cannot_be_used_are_refused_before_words_are_chosen(vectors
     with pytest.raises(ParameterError, match=match):
         fit_topics(TEXTS, epsilon=2.0, ledger=ledger, word_vectors=vectors, **SMALL)
     assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("source", [list, lambda texts: pd.DataFrame({"text": texts})])
+def test_a_vocabulary_that_no_text_can_have_is_refused_before_booking(source):
+    ledger = Ledger(4.0)
+    given = {
+        "epsilon": 2.0,
+        "n_topics": 2,
+        "words_are_public": True,
+        "privacy_unit": "document",
+        "random_state": 0,
+    }
+    with pytest.raises(CorpusError, match="compared in lower case: write 2 of them so"):
+        fit_topics(source(["Lohn und Gehalt"] * 50), vocabulary=["Lohn", "Gehalt"], ledger=ledger, **given)
+    assert not ledger.entries
+    tokens = pd.DataFrame({"text": [["Lohn", "Gehalt"]] * 50})  # words as they are: nothing is cut
+    fit_topics(tokens, vocabulary=["Lohn", "Gehalt"], allow_unlearnable=True, **given)

@@ -172,22 +172,26 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
     public = ("--text", "body", "--vocabulary", listed, "--vocabulary-is-public")
     code, said = fit(capsys, notes, tmp_path / "model", *public)
     assert code == 0
-    told = "2 words of the vocabulary can never be found in texts that are cut like this: "
-    cure = "stop words among them: 2 (english); --read stop_words=none keeps these."
-    assert f"{told}call, interest; {cure}" in " ".join(said.split())
-    _, said = fit(capsys, notes, tmp_path / "unsaid", *public[:-1])  # who knows what the list was made of
-    assert f"{told}{cure}" in " ".join(said.split())
+    last = len(WORDS) + 2
+    told = f"2 of {last} words of the vocabulary can never be found in texts that are cut like this: number 1, {last} "
+    cure = "(counted from 1); stop words, which are left out: 2 (english (318))."
+    assert told + cure in " ".join(said.split())  # no word is shown: who knows what a list was made of
     many = [f"{word}-x" for word in WORDS[:11]]
     listed.write_text("\n".join(["call", *WORDS, *many]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "many", *public)
-    shown = ", ".join(["call", *many[:9]])
-    assert (
-        f"{shown} and 2 more; stop words among them: 1 (english); --read stop_words=none keeps these. For"
-        in " ".join(said.split())
-    )
+    told = "left out: 1 (english (318)); cut texts as those from which the vocabulary was made."
+    assert told in " ".join(said.split())
     listed.write_text("\n".join(["Figueiredo", *WORDS]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "capital", *public)
-    assert "Figueiredo; words are compared in lower case: write figueiredo." in " ".join(said.split())
+    assert "number 1 (counted from 1); words are compared in lower case: write 1 of them so." in " ".join(
+        said.split()
+    )
+    listed.write_text("Figueiredo\nHospital\n")
+    ledger = tmp_path / "ledger.json"
+    code, said = fit(capsys, notes, tmp_path / "none", *public, "--ledger", ledger)
+    assert code == 2
+    assert not ledger.exists()
+    assert "2 of 2 words of the vocabulary can never be found" in " ".join(said.split())
     listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "kept", *public, "--stop-words", "none")
     assert "can never be found" not in said

@@ -252,7 +252,7 @@ def test_a_file_of_reports_is_what_local_lda_takes(tmp_path):
     ("words", "options", "expected"),
     [
         (["heart attack", "ward"], "--read stop_words=english", [[0, 1], [0, 0]]),
-        (["the", "bed"], "--read stop_words=english,more.txt", [[0, 0], [0, 0]]),
+        (["the", "bed", "ward"], "--read stop_words=english,more.txt", [[0, 0, 1], [0, 0, 0]]),
         (["example", "ward"], "--read keep_links=true", [[1, 1], [0, 0]]),
         (["example", "ward"], "", [[0, 1], [0, 0]]),
         (["ward", "bed"], "--read languages=german --read stop_words=none", [[1, 0], [0, 1]]),
@@ -274,10 +274,10 @@ def test_texts_are_cut_as_the_vocabulary_was(tmp_path, monkeypatch, capsys, word
     assert run(line.split()) == 0
     _, bits = read_reports(tmp_path / "r.bin", vocabulary=words)
     np.testing.assert_array_equal(bits, expected)
-    never = {"--read stop_words=english,more.txt": "2 words", "--read stop_words=english": "1 word"}
+    never = {"--read stop_words=english,more.txt": "2 of 3", "--read stop_words=english": "1 of 2"}
     wanted = never.get(options.removesuffix(" --read delimiter=;").strip())
     told = " ".join(capsys.readouterr().err.split())
-    assert (f"{wanted} of the vocabulary can never be found" in told) == (wanted is not None)
+    assert (f"{wanted} words of the vocabulary can never be found" in told) == (wanted is not None)
 
 
 def test_counts_are_not_cut(folder, capsys):

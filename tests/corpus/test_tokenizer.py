@@ -12,7 +12,7 @@ from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus import tokenizer as module
 from discreet.corpus.languages import english_stop_words, lower_text
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN
-from discreet.errors import ParameterError
+from discreet.errors import CorpusError, ParameterError
 
 PATTERNS = [
     DEFAULT_TOKEN_PATTERN,
@@ -223,3 +223,16 @@ def test_nothing_heavy_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_words_that_no_text_can_have_are_told_and_refused_where_there_are_no_others():
+    with pytest.raises(CorpusError, match="1 of 1 words of the vocabulary can never be found"):
+        Corpus.from_texts(["Lohn"], vocabulary=["Lohn"], words_are_public=True)
+    with pytest.warns(
+        UserWarning, match="1 of 2 words of the vocabulary .* number 1 .counted from 1.; words are comp"
+    ):
+        assert Corpus.from_texts(["Lohn"], vocabulary=["Lohn", "lohn"]).n_tokens == 1
+    titled = Tokenizer(tokenizer=lambda text: [text[1:].title()])
+    for cut in (Tokenizer(lowercase=False), titled, Tokenizer(r"(?<=#)\w+", lowercase=False)):
+        assert Corpus.from_texts(["#Lohn"], tokenizer=cut, vocabulary=["Lohn"]).n_tokens == 1
+    assert Corpus.from_tokens([["Lohn"]], vocabulary=["Lohn"]).n_tokens == 1

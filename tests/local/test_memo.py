@@ -222,7 +222,7 @@ def test_the_command_holds_to_the_budget(tmp_path, capsys):
         return code
 
     assert ask("1") == 0
-    assert "1 word of the vocabulary" in capsys.readouterr().err  # Flu, which no lower-cased text has
+    assert "1 of 3 words of the vocabulary" in capsys.readouterr().err  # Flu, which no lower-cased text has
     sent = (tmp_path / "out.bin").read_bytes()
     assert ask("1.5") == 2
     assert "above its budget of 3:" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from discreet.central import bring_topics, share_topics
 from discreet.central.prevalence.brought import reach_in_points, read_topics
 from discreet.cli.app import run
 from discreet.corpus import Corpus
-from discreet.errors import ParameterError, ReleaseError
+from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 
 LISTS = {f"t{topic}": [f"w{topic}{letter}" for letter in "abc"] for topic in range(4)}
@@ -156,7 +156,8 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
 
 def test_a_file_of_shares_holds_the_words_of_topics_that_were_brought(texts, tmp_path):
     lists = {"food": ["soup", "cold <b>"], "all": ["w0a", "w1a", "w2a", "w3a"]}
-    made = share_topics(texts, lists, epsilon=2.0, random_state=0)
+    with pytest.warns(UserWarning, match="1 of 6 words of the vocabulary can never be found"):
+        made = share_topics(texts, lists, epsilon=2.0, random_state=0)
     assert made.topic_words == (("cold <b>", "soup"), ("w0a", "w1a", "w2a", "w3a"))
     made.save(tmp_path / "shares.json")
     assert PrevalenceRelease.load(tmp_path / "shares.json") == made
@@ -204,3 +205,20 @@ def test_texts_without_a_listed_word_are_told_of_and_not_forecast_with(
         "PRIVATE | 300 of 900 documents have a word of the topics: with the noise, one share by itself "
         in said
     )
+
+
+def test_words_in_capitals_are_found_as_the_command_finds_them(tmp_path):
+    texts = ["der Lohn, das Gehalt"] * 60 + ["Helm und Lärm"] * 40
+    lists = {"pay": ["Lohn", "Gehalt"], "safety": ["Helm", "Lärm"]}
+    made = share_topics(texts, lists, epsilon=float("inf"))
+    np.testing.assert_allclose(made.shares().share[0], [0.6, 0.4], atol=0.02)
+    (tmp_path / "topics.txt").write_text("pay: Lohn Gehalt\nsafety: Helm, Lärm\n")
+    assert read_topics(tmp_path / "topics.txt").vocabulary == bring_topics(lists).vocabulary
+
+
+@pytest.mark.parametrize("source", [list, lambda texts: pd.DataFrame({"text": texts})])
+def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
+    ledger = Ledger(1.0)
+    with pytest.raises(CorpusError, match="4 of 4 words of the vocabulary can never be found"):
+        share_topics(source(texts), {"a": ["b-c", "x"], "d": ["e-f", "y"]}, epsilon=1.0, ledger=ledger)
+    assert not ledger.entries

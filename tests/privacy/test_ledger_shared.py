@@ -62,8 +62,10 @@ def test_opening_makes_a_ledger_only_with_a_budget(tmp_path):
         Ledger.open(tmp_path / "none.json")
     made = Ledger.open(tmp_path / "new.json", 1, 1e-6, privacy_unit="person")
     made.reserve(release_of(0.5), "topics")
-    again = Ledger.open(tmp_path / "new.json", 99, 1e-3)
-    assert (again.epsilon, again.delta, len(again.entries)) == (1, 1e-6, 1)  # it keeps its own budget
+    with pytest.raises(PrivacyError, match="made with epsilon = 1, not 99"):
+        Ledger.open(tmp_path / "new.json", 99, 1e-3)
+    again = Ledger.open(tmp_path / "new.json", 1, 1e-6)
+    assert (again.epsilon, again.delta, len(again.entries)) == (1, 1e-6, 1)
     for other in ({"privacy_unit": "document"}, {"neighboring": "replace_one"}):
         with pytest.raises(PrivacyError, match="use one unit for one ledger"):
             Ledger.open(tmp_path / "new.json", **other)

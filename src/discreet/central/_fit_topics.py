@@ -41,7 +41,7 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.preview import left_for_topics, warn_of
 from discreet.central.private_lda import PrivateLDA
-from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out
+from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out, public_words
 from discreet.central.vocabulary.vectorizer import (
     PrivateCountVectorizer,
     count_booked,
@@ -261,10 +261,14 @@ def fit_topics(
     columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
     cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
     of_source = is_source(texts_or_corpus)
+    if vocabulary is not None:
+        words.vocabulary = vocabulary = public_words(vocabulary)
+        if not of_source and carried(texts_or_corpus, "vocabulary") is None:  # what is read now looks itself
+            cut.check_reach(vocabulary)
     if of_source and prevalence is not None and isinstance(by, str):
         columns, by = columns | {"by": by}, None
     folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
-    texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut)
+    texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut, vocabulary)
     if of_source:
         if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
             _warn_of_persons(texts_or_corpus, columns)

@@ -18,14 +18,13 @@ from dataclasses import dataclass, fields
 from typing import Any, NoReturn, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._base.arrays import as_array
 from discreet._base.display import facts_html
 from discreet._base.persons import check_labels, check_persons, index_of
 from discreet._base.validate import Rule, check, choice, is_number, is_whole, optional, suggesting
-from discreet.corpus.counting import Csr, canonical_counts, count_texts
+from discreet.corpus.counting import Csr, canonical_counts, count_texts, pick_words
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import (
     FROM_TEXT,
@@ -406,15 +405,7 @@ class Corpus(Documents):
             Every document is kept, also where no word of it is.
         """
         kept = load_vocabulary(words)
-        column = {word: i for i, word in enumerate(self.vocabulary)}
-        found = np.array([column.get(word, -1) for word in kept], np.int64)
-        target = np.full(self.n_words + 1, -1, np.int64)
-        target[found[found >= 0]] = np.flatnonzero(found >= 0)
-        moved = target[self.counts.indices]
-        stays = moved >= 0
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self.counts.indptr]
-        size = (self.n_documents, len(kept))
-        counts = canonical_counts(sp.csr_matrix((self.counts.data[stays], moved[stays], ends), shape=size))
+        counts = canonical_counts(pick_words(self.counts, self.vocabulary, kept))
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self.word_origin if kept == self.vocabulary else UNKNOWN.after(self.word_origin.choices)

@@ -127,8 +127,10 @@ class TextCounter:
         return counts, words
 
     def check(self) -> None:
-        """Raise ``CorpusError`` where most of the first texts have no blanks between words."""
+        """Raise ``CorpusError`` where most of the first texts have no blanks between words, or none can have a word."""
         self._breaks.check()
+        if self._vocabulary is not None and not self.listed:
+            self._tokenizer.check_reach(self._vocabulary)
 
     @property
     def n_entries(self) -> int:
@@ -195,6 +197,7 @@ def count_texts(
 ) -> tuple[Csr, tuple[str, ...], str]:
     """Count texts held in memory, or documents ``listed`` as tokens already; return counts, words and a digest."""
     counter = TextCounter(tokenizer, vocabulary)
+    counter.listed = listed
     if listed:
         for number, document in enumerate(documents):
             tokens = check_tokens(document)
@@ -205,6 +208,19 @@ def count_texts(
         for text in only_texts(documents):
             counter.add(text)
     return *counter.finish(), counter.texts_digest
+
+
+def pick_words(counts: Csr, words: tuple[str, ...], wanted: tuple[str, ...]) -> Csr:
+    """Return the columns of the words ``wanted``, in their order; empty for a word that is not there."""
+    column = {word: i for i, word in enumerate(wanted)}
+    target = np.array([column.get(word, -1) for word in words], np.int64)
+    moved = target[counts.indices] if len(target) else np.zeros(0, np.int64)
+    stays = moved >= 0
+    ends = np.r_[0, np.cumsum(stays)][counts.indptr]
+    shape = (len(ends) - 1, len(wanted))
+    picked = sp.csr_matrix((counts.data[stays], moved[stays], ends), shape=shape)
+    picked.sort_indices()
+    return picked
 
 
 # The gate

@@ -234,11 +234,13 @@ def is_source(documents: Any) -> bool:
     return isinstance(documents, str | os.PathLike) or is_frame(documents)
 
 
-def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer) -> Any:
+def corpus_of_source(
+    source: Any, columns: dict[str, Any], tokenizer: Tokenizer, vocabulary: Any = None
+) -> Any:
     """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
 
     Anything else is returned as it is. ``columns`` are what ``fit_topics`` takes of its rows and how they are read,
-    None where nothing is said; "by" is the column of labels.
+    None where nothing is said; "by" is the column of labels. Of texts, only words of the ``vocabulary`` are counted.
 
     Raises
     ------
@@ -263,7 +265,7 @@ def corpus_of_source(source: Any, columns: dict[str, Any], tokenizer: Tokenizer)
         )
     try:
         of_texts = framed or reader_of(find_format(source)).holds == "text"
-        cut = {"tokenizer": tokenizer} if of_texts else {}
+        cut = {"tokenizer": tokenizer, "vocabulary": vocabulary} if of_texts else {}
         return read_corpus(source, **cut, **{_LABEL.get(name, name): said for name, said in columns.items()})
     except (CorpusError, ParameterError) as error:
         parts = list(renamed([error], {"label": "by"})[0].args)

@@ -35,7 +35,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from discreet._base.validate import quoted, shown, with_article
+from discreet._base.callers import warn_caller
+from discreet._base.validate import quoted, rows_shown, shown, with_article
 from discreet.corpus.languages import (
     LANGUAGES,
     collect_stop_words,
@@ -49,7 +50,7 @@ from discreet.corpus.languages import (
     takes_links,
     without_links,
 )
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, CorpusWarning, ParameterError
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -193,6 +194,28 @@ class Tokenizer:
             for n in range(shortest, longest + 1)
         )
         return itertools.chain.from_iterable(runs) if longest > 1 else iter(held)
+
+    def check_reach(self, words: Sequence[str]) -> None:
+        """Warn of words that no text can have, cut like this, and refuse a list of such alone; looks at no text."""
+        if self._own is not None or not (self.by_default or is_run_of_one_class(self.token_pattern)):
+            return  # what stands around a word may decide what is cut
+        never = [place for place, word in enumerate(words) if word not in self(word)]
+        lowered = [lower_words(words[place]) if self.lowercase else words[place] for place in never]
+        stopped = sum(word in self.stop_words for word in lowered)
+        capitals = sum(word in self(word) for word in lowered)
+        reasons = {
+            f"stop words, which are left out: {stopped:,} ({', '.join(self.stop_word_lists)})": stopped,
+            f"words are compared in lower case: write {capitals:,} of them so": capitals,
+            "cut texts as those from which the vocabulary was made": len(never) - stopped - capitals,
+        }
+        told = (
+            f"{len(never):,} of {len(words):,} words of the vocabulary can never be found in texts that are cut like "
+            f"this: number {rows_shown(never)}; {'; '.join(why for why, many in reasons.items() if many)}."
+        )
+        if len(never) == len(words):
+            raise CorpusError(told)
+        if never:
+            warn_caller(CorpusWarning(CorpusError(told)))
 
     def of_words(self, words: Sequence[str]) -> Iterable[str]:
         """Return what is counted of a document that was cut into words before; stop words are still among it or not."""

@@ -153,11 +153,8 @@ class Comparison:
             return [*unfit, apart, *said]
         if self.a.ledger == self.b.ledger and self.a.review != self.b.review:
             both = " / ".join(one.review or "not reviewed" for one in (self.a, self.b))
-            return [
-                *unfit,
-                f"One release before and after review, which alone explains what differs: {both}.",
-                *said,
-            ]
+            told = f"One release before and after review, which alone explains what differs: {both}."
+            return [*unfit, told, *said]
         nothing = "No change is clear: noise and training explain every difference of matched topics."
         return [*unfit, *(said or [nothing])]
 

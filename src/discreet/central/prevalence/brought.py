@@ -22,6 +22,7 @@ from discreet._base.validate import suggesting
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import check_length, contribution_bound
 from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.languages import lower_words
 from discreet.corpus.read import corpus_of_source
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.planning import noise_multiplier_for
@@ -48,8 +49,8 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
     Parameters
     ----------
     topics : mapping of str to iterable of str, or (array of shape (n_topics, n_words), words)
-        Lists of words by the names of topics; or topics of a public corpus, or of public word vectors
-        (:func:`discreet.evaluate.public_topics`), and their words.
+        Lists of words, compared in lower case, by the names of topics; or topics of a public corpus, or of public word
+        vectors (:func:`discreet.evaluate.public_topics`), and their words.
     names : sequence of str of length n_topics, optional
         What to call the topics of an array; by default their first words.
 
@@ -69,7 +70,9 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
     ('hour', 'late', 'meal', 'soup', 'wait')
     """
     if isinstance(topics, Mapping):
-        lists: dict[str, list[str]] = {str(name): sorted(set(words)) for name, words in topics.items()}
+        lists: dict[str, list[str]] = {
+            str(name): sorted(set(map(lower_words, words))) for name, words in topics.items()
+        }
         names = tuple(lists)
         words = tuple(sorted({word for listed in lists.values() for word in listed}))
         if len(lists) < 2 or not all(lists.values()):
@@ -115,7 +118,7 @@ def read_topics(path: str | Path) -> Release:
                 f"{path}, line {number}: expected a topic of its own, with a name, a colon and its words, such as "
                 "food: soup meal canteen."
             )
-        lists[name.strip()] = words.replace(",", " ").lower().split()
+        lists[name.strip()] = words.replace(",", " ").split()
     return bring_topics(lists)
 
 
@@ -210,10 +213,9 @@ def share_topics(
     if (by is None) != (groups is None):
         raise ParameterError("`by` and `groups` come together, or not at all.")
     check_same_rows(texts, by, "by", "the texts")
-    cut = Tokenizer()
-    corpus = corpus_of_source(texts, {"text": text, "person": person}, cut)
+    corpus = corpus_of_source(texts, {"text": text, "person": person}, Tokenizer(), release.vocabulary)
     if not isinstance(corpus, Corpus):
-        corpus = Corpus.from_texts(texts, tokenizer=cut, vocabulary=release.vocabulary)
+        corpus = Corpus.from_texts(texts, vocabulary=release.vocabulary)
     corpus = corpus.restrict(release.vocabulary)
     known = persons is not None or corpus.persons is not None
     model = TopicPrevalence(

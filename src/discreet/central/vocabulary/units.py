@@ -30,7 +30,7 @@ from discreet._base.progress import Callback, watched
 from discreet._base.threads import pieces, share_out
 from discreet._base.validate import collect, kind_of
 from discreet.corpus import Corpus, Tokenizer, load_vocabulary
-from discreet.corpus.counting import count_texts
+from discreet.corpus.counting import count_texts, pick_words
 from discreet.corpus.languages import Breaks
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -129,19 +129,6 @@ def leave_out(corpus: Any, stop_words: frozenset[str]) -> Any:
     if not kept:
         raise CorpusError("all words of the corpus are stop words; give fewer stop words.")
     return corpus.restrict(kept).with_word_origin(corpus.word_origin)
-
-
-def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str, ...]) -> sp.csr_matrix:
-    """Return the columns of the words ``wanted``, in their order; empty for a word that is not there."""
-    column = {word: i for i, word in enumerate(wanted)}
-    target = np.array([column.get(word, -1) for word in words], np.int64)
-    moved = target[counts.indices] if len(target) else np.zeros(0, np.int64)
-    stays = moved >= 0
-    ends = np.r_[0, np.cumsum(stays)][counts.indptr]
-    shape = (len(ends) - 1, len(wanted))
-    picked = sp.csr_matrix((counts.data[stays], moved[stays], ends), shape=shape)
-    picked.sort_indices()
-    return picked
 
 
 def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError]:

@@ -377,9 +377,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """Return the words of the vocabulary in what was read."""
         corpus = read.corpus_of(self._words()).with_word_origin(origin)
         if origin.ledger is not None:
-            remember_text(
-                corpus.counts, origin.ledger
-            )  # bare, they say no more where their columns were chosen
+            # bare, they say no more where their columns were chosen
+            remember_text(corpus.counts, origin.ledger)
         return corpus
 
     def _delta(self) -> float:

@@ -71,7 +71,7 @@ def answer(
             "answer only if the writer agrees to lose more."
         )
     words = asked.question.vocabulary
-    corpus, names, cut = perturb.read_documents(documents, words, name, how)
+    corpus, names = perturb.read_documents(documents, words, name, how)
     if names == [None] and documents.is_file() and how.format_of(documents) == "lines":
         names = [documents.name]
     if None in names:
@@ -88,7 +88,6 @@ def answer(
     reports, losses, spent, refusal = perturb.give(reply, corpus, names)
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
-    perturb.say_unreachable(cut, words, say)
     perturb.say_spent(spent, "answer", always)
     if not reports:
         if len(spent) == len(names):

@@ -72,7 +72,6 @@ def _fit(
     from discreet.central.preview import preview
     from discreet.cli import display
     from discreet.cli.app import as_option
-    from discreet.cli.commands.perturb import say_unreachable
     from discreet.corpus.word_vectors import check_vectors
     from discreet.engines import ProcessEngine
     from discreet.privacy.units import check_unit_name
@@ -123,8 +122,6 @@ def _fit(
     sharded, cut = known == "shards", options.get("tokenizer")
     if not sharded:
         files.say_skipped(documents, say)
-    if vocabulary is not None:
-        say_unreachable(cut, documents.vocabulary, say, public=documents.word_origin.is_public)
     for file in beside:
         say.print(f"used {file}")
     check_unit_name(unit_name, given["privacy_unit"])

@@ -87,7 +87,7 @@ def perturb(
     if budget is not None and memory is None:
         raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
     memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
-    corpus, names, cut = read_documents(documents, known, name, how)
+    corpus, names = read_documents(documents, known, name, how)
     if memory is not None and len(names) > 1 and None in names:
         raise ParameterError(
             f"--memory and {len(names)} documents need --name: without names, documents with the same words "
@@ -115,7 +115,6 @@ def perturb(
     say.print(promise.in_words())
     if memory is not None:
         say_recorded(memory, losses, promise.whole_report, "report", say, always)
-    say_unreachable(cut, known, say, runs=False)
     if len(reports) > 1:
         always.print("Losses are per report: for whoever writes several documents, they add up.")
     if seed is not None:
@@ -124,8 +123,8 @@ def perturb(
 
 def read_documents(
     documents: Path, known: Sequence[str], name: str | None, how: Texts
-) -> "tuple[discreet.Corpus, list[str | None], Any]":
-    """Return the documents, counted by public words, what each is called, and how texts were cut (None: no texts).
+) -> "tuple[discreet.Corpus, list[str | None]]":
+    """Return the documents, counted by public words, and what each is called.
 
     A missing text is an empty document: whether one is answered for must not depend on what it says. In a folder of
     texts each file has a name, its path. Ways to write a letter with a mark are one (NFC), as in the memory.
@@ -135,16 +134,13 @@ def read_documents(
     file_format = how.format_of(documents)
     field = "file" if name is None and file_format == "txt" else name
     options = how.options(file_format, stop_words=None)
-    is_text = file_format in TEXT_FORMATS
     named = {} if field is None else {"label": field}
     corpus = discreet.read_corpus(
-        documents, file_format, vocabulary=known, keep_empty=is_text, **named, **options
+        documents, file_format, vocabulary=known, keep_empty=file_format in TEXT_FORMATS, **named, **options
     )
-    many, cut = corpus.n_documents, options.get("tokenizer") if is_text else None
-    if many == 0:
-        raise CorpusError(f"{documents} holds no document.")
+    many = corpus.n_documents
     if field is None:
-        return corpus, [None] * many, cut
+        return corpus, [None] * many
     labels = [] if corpus.labels is None else corpus.labels
     names = [unicodedata.normalize("NFC", str(label)) for label in labels]
     if not all(names) or len(set(names)) != many:
@@ -152,7 +148,7 @@ def read_documents(
             f'the field "{field}" must give each of {many} documents a name of its own; it has '
             f"{len(set(names) - {''})} different. Give another field."
         )
-    return corpus, list[str | None](names), cut
+    return corpus, list[str | None](names)
 
 
 def give(
@@ -210,36 +206,6 @@ def _line(name: str) -> str:
     """Return a name as part of one line: nothing in it can move or hide."""
     shown = "".join(each if each.isprintable() else "?" for each in name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
-
-
-def say_unreachable(
-    cut: Any, known: Sequence[str], say: "Console", *, public: bool = False, runs: bool = True
-) -> None:
-    """Say how many words no text that is cut like this can have; which, where the list is public; and why.
-
-    ``runs``: whether texts can be cut into runs of words.
-    """
-    if cut is None:
-        return
-    never = [word for word in known if word not in cut(word)]
-    if not never:
-        return
-    shown = f" {first_few(map(_line, never), _NAMED)};" if public else ""
-    options = "--read token_pattern=, stop_words=, ngram_range=" if runs else "--read stop_words="
-    how = f"cut them as those were from which the vocabulary was made ({options})."
-    stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
-    if stopped:
-        lists = ", ".join(name.partition(" (")[0] for name in cut.stop_word_lists)
-        why = f"stop words among them: {stopped:,} ({lists}); --read stop_words=none keeps these."
-        how = why if stopped == len(never) else f"{why} For the others: {how}"
-    capitals = [word.lower() for word in never if word.lower() in cut(word)]
-    if capitals:
-        why = f"words are compared in lower case: write {_line(capitals[0]) if public else 'them so'}."
-        how = why if len(capitals) == len(never) else f"{why} For the others: {how}"
-    say.print(
-        f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "
-        f"this:{shown} {how}"
-    )
 
 
 def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "BitChannel":
