@@ -26,7 +26,7 @@ So where there are few words, n L, for V K numbers, nearly all units are scaled 
 where words are plentiful, scaling costs more than the noise that it saves, and nearly none is clipped. By x alone,
 whatever L, short messages had 2.3 % more perplexity (pheme and tweetrumors, 100 to 500 words, 5 and 10 topics), long
 texts as much. Vectors are believed by :func:`discreet.central.start.look`, the one threshold that a fit has: with it
-random vectors cost 0 to .9 % of perplexity on kos and pheme.
+random vectors cost .8 % of perplexity at most on kos and pheme.
 
 Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step. Where x is
 divided by it is at least .0001.
