@@ -191,7 +191,9 @@ def test_nothing_is_drawn_in_a_script_unless_it_is_asked_for(stderr, monkeypatch
         (True, False, False),
         (False, True, True),
     ):
-        monkeypatch.setattr(progress, "_is_interactive", lambda value=interactive: value)
+        monkeypatch.delattr(sys, "ps1", raising=False)
+        if interactive:
+            monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
         discreet.show_progress(wanted)
         assert (progress._default.callback() is not None) == expected
 
