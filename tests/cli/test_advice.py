@@ -70,7 +70,7 @@ def test_what_is_left_on_a_ledger_is_shown(tmp_path, capsys):
     assert told["left"] == ledger.remaining().epsilon
     assert told["ledger"] == ledger.to_json()
     assert run(["budget", "--ledger", str(tmp_path / "none.json")]) == 2
-    assert "there is no ledger at" in capsys.readouterr().err
+    assert "none.json' does not exist" in capsys.readouterr().err
 
 
 def test_files_of_shares_are_not_told_to_be_read_by_python_alone(tmp_path, capsys):

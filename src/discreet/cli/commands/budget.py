@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ def budget(
     words_a_document: float | None = None,
     vocabulary_is_public: bool = False,
     with_word_vectors: bool = False,
-    ledger: Path | None = None,
+    ledger: Annotated[Path | None, {"exists": True}] = None,
     json_: bool = False,
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned.
