@@ -227,7 +227,7 @@ def test_what_a_unit_gives_is_clipped_at_so_many_usual_norms(length, epsilon):
     words = (gate.passed[1][-1].values.sum() / n) ** 2
     assert words == pytest.approx(length, rel=0.1)
     norm = math.sqrt(sum(words * p * w * w for p, w in zip(unigram, weights, strict=True)))
-    assert state.contribution.exponent == schedule.exponent == 0.5 + 0.5 / (1 + schedule.x**2)
+    assert state.contribution.exponent == schedule.exponent == 0.5 + 0.5 / (1 + (schedule.x / 2) ** 2)
     assert state.contribution.bound == pytest.approx((30 * schedule.x / words) ** -0.7 * norm, rel=5e-3)
     # A document of that many words, each twice, is about 2 to the exponent usual norms long.
     given = np.linalg.norm(2**schedule.exponent * np.array(weights)[rows[0] > 0])
