@@ -37,6 +37,15 @@ def notes(tmp_path, monkeypatch):
 LINE = "notes.csv --text note --person patient --epsilon 2 --topics 2"
 
 
+def test_of_a_public_list_check_says_no_share_of_the_text_that_it_has_not_counted(notes, capsys):
+    (notes / "list.txt").write_text("\n".join(ENGLISH[:4]))
+    assert run(f"check {LINE} --vocabulary list.txt --vocabulary-is-public".split()) == 0
+    told = capsys.readouterr().out
+    assert "Forecast:" in told
+    assert "cover" not in told
+    assert "would be chosen" not in told
+
+
 def test_check_says_what_is_there_and_what_would_come_and_spends_nothing(notes, capsys):
     assert run(f"check {LINE} --ledger b.json --out m --report r.html".split()) == 0
     told = capsys.readouterr().out

@@ -105,6 +105,7 @@ def test_topics_of_public_text_are_an_array_and_words(texts):
         {},
         {"a": ["x"]},
         {"a": ["x"], "b": []},
+        {"a": "soup meal", "b": ["x"]},  # its letters would be the words
         [["x"], ["y"]],
         "topics.txt",
         (np.ones(3), ["a"]),

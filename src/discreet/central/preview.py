@@ -127,7 +127,8 @@ class Preview(NamedTuple):
         empty = f"; {self.n_empty:,} without a word that counts" if self.n_empty else ""
         lines = [f"{whose}{empty}."]
         if not self.few_words:  # of which a warning says all
-            lines.append(f"About {self.n_words:,.0f} words would be chosen. {self.forecast.in_words()}")
+            many = f"About {self.n_words:,.0f} words would be chosen. " if self.words_at else ""
+            lines.append(f"{many}{self.forecast.in_words()}")
         if len(self.words_at) > 1:
             epsilons = ", ".join(f"{epsilon:g}" for epsilon, _ in self.words_at)
             numbers = ", ".join(f"{words:,.0f}" for _, words in self.words_at)
@@ -167,7 +168,9 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         n_units,
         gdp_mu(topics.epsilon, topics.delta),
         delta=topics.delta,
-        covered=float(tokens[chosen].sum() / max(tokens.sum(), 1)),
+        covered=float(tokens[chosen].sum() / max(tokens.sum(), 1))
+        if words_at
+        else None,  # of a list not known
         algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
         words_a_unit=max(float(chosen[units.words].sum()) / max(n_units, 1), 1.0),
     )

@@ -69,7 +69,7 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
     >>> bring_topics({"food": ["soup", "meal"], "waiting": ["wait", "hour", "late"]}).vocabulary
     ('hour', 'late', 'meal', 'soup', 'wait')
     """
-    if isinstance(topics, Mapping):
+    if isinstance(topics, Mapping) and not any(isinstance(words, str) for words in topics.values()):
         lists: dict[str, list[str]] = {
             str(name): sorted(set(map(lower_words, words))) for name, words in topics.items()
         }
