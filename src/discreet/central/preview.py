@@ -162,15 +162,15 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
+    # Of a list that was given the rest of the text was not counted.
+    covered = float(tokens[chosen].sum() / max(tokens.sum(), 1)) if words_at else None
     forecast = learnability(
         max(round(expected), 1),
         topics.n_topics,
         n_units,
         gdp_mu(topics.epsilon, topics.delta),
         delta=topics.delta,
-        covered=float(tokens[chosen].sum() / max(tokens.sum(), 1))
-        if words_at
-        else None,  # of a list not known
+        covered=covered,
         algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
         words_a_unit=max(float(chosen[units.words].sum()) / max(n_units, 1), 1.0),
     )

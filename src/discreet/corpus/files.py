@@ -278,9 +278,8 @@ def _refuse_utf8(path: PathLike, codec: str) -> None:
     if codec == "utf-8" or not reads_anything or not Path(path).is_file():  # a pipe is read once
         return
     with open_source(path) as source, suppress(UnicodeDecodeError):
-        if sum(
-            not line.decode().isascii() for line in source.raw
-        ):  # all lines are decoded, not those to the first
+        # All lines are decoded, not those to the first alone.
+        if sum(not line.decode().isascii() for line in source.raw):
             raise CorpusError(
                 f"{os.fspath(path)} is UTF-8, which {codec} would misread: leave `encoding=` out. Where another file "
                 "needs it, save that one as UTF-8."
