@@ -44,6 +44,8 @@ def test_of_a_public_list_check_says_no_share_of_the_text_that_it_has_not_counte
     assert "Forecast:" in told
     assert "cover" not in told
     assert "would be chosen" not in told
+    assert run(f"check {LINE.replace('--epsilon 2', '--epsilon inf')}".split()) == 0
+    assert "words would be chosen. Forecast" in capsys.readouterr().out  # all of them
 
 
 def test_check_says_what_is_there_and_what_would_come_and_spends_nothing(notes, capsys):

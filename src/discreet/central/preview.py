@@ -127,7 +127,7 @@ class Preview(NamedTuple):
         empty = f"; {self.n_empty:,} without a word that counts" if self.n_empty else ""
         lines = [f"{whose}{empty}."]
         if not self.few_words:  # of which a warning says all
-            many = f"About {self.n_words:,.0f} words would be chosen. " if self.words_at else ""
+            many = f"About {self.n_words:,.0f} words would be chosen. " * (self.forecast.covered is not None)
             lines.append(f"{many}{self.forecast.in_words()}")
         if len(self.words_at) > 1:
             epsilons = ", ".join(f"{epsilon:g}" for epsilon, _ in self.words_at)
@@ -146,7 +146,8 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
     units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
     n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
     words_at: list[tuple[float, float]] = []
-    if not corpus.words_are_public and corpus.word_origin.kind != "chosen" and math.isfinite(topics.epsilon):
+    given = corpus.words_are_public or corpus.word_origin.kind == "chosen"
+    if not given and math.isfinite(topics.epsilon):
         asked = topics.epsilon
         _, method = bookings(words, topics)
         most, bound = method.max_words, method.bound
@@ -163,7 +164,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
     # Of a list that was given the rest of the text was not counted.
-    covered = float(tokens[chosen].sum() / max(tokens.sum(), 1)) if words_at else None
+    covered = None if given else float(tokens[chosen].sum() / max(tokens.sum(), 1))
     forecast = learnability(
         max(round(expected), 1),
         topics.n_topics,

@@ -182,8 +182,7 @@ def _sum_of_chosen(
     table = pad_table(np.maximum(_exp_expected_log(topics), _LEAST).T)
     prior = np.full(topics.shape[1], settings.doc_topic_prior)
     how = Inference(prior, _STEPS, _TOLERANCE, count_threads(n_jobs))
-    documents = Documents(indptr, rows.indices, rows.data, units.n_words)
-    found = infer(table, documents, how, with_quotients=True)
+    found = infer(table, Documents(indptr, rows.indices, rows.data, units.n_words), how, with_quotients=True)
     rest = (table, found, 1 / bound.contribution_bound, bound.bits, units.most_entries)
     return sum_of_kernel(_sum, units, topics.shape, n_jobs, *rest)
 

@@ -182,8 +182,8 @@ def gather(
     if progress is not None:
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
-    counter.check()
     if spill is not None:
+        counter.check()  # as `finish` does
         put_away(spill)
         return Corpus(np.zeros((0, 0)), ())
     counts, words = counter.finish()
