@@ -1,5 +1,8 @@
 """The whole way in one call: what it costs, when it books, what it refuses, and that the command is the same."""
 
+import math
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +22,7 @@ from discreet import (
 )
 from discreet.central import HybridGibbsLDA, _fit_topics
 from discreet.cli.app import run
+from discreet.errors import CorpusWarning
 
 RNG = np.random.default_rng(0)
 WORDS = [[f"{topic}{letter}" for letter in "abcdefgh"] for topic in ("sea", "law")]
@@ -248,15 +252,53 @@ def test_vectors_that_cannot_be_used_are_refused_before_words_are_chosen(vectors
 @pytest.mark.parametrize("source", [list, lambda texts: pd.DataFrame({"text": texts})])
 def test_a_vocabulary_that_no_text_can_have_is_refused_before_booking(source):
     ledger = Ledger(4.0)
-    given = {
-        "epsilon": 2.0,
-        "n_topics": 2,
-        "words_are_public": True,
-        "privacy_unit": "document",
-        "random_state": 0,
-    }
-    with pytest.raises(CorpusError, match="compared in lower case: write 2 of them so"):
-        fit_topics(source(["Lohn und Gehalt"] * 50), vocabulary=["Lohn", "Gehalt"], ledger=ledger, **given)
+    given = {"epsilon": 2.0, "words_are_public": True, "privacy_unit": "document", **SMALL}
+    given["allow_unlearnable"] = True
+    with pytest.raises(CorpusError, match="2 of 2 words of the vocabulary can never be found"):
+        fit_topics(source(["Lohn und Gehalt"] * 50), vocabulary=["Lohn!", "Ge-halt"], ledger=ledger, **given)
     assert not ledger.entries
     tokens = pd.DataFrame({"text": [["Lohn", "Gehalt"]] * 50})  # words as they are: nothing is cut
-    fit_topics(tokens, vocabulary=["Lohn", "Gehalt"], allow_unlearnable=True, **given)
+    fit_topics(tokens, vocabulary=["Lohn", "Gehalt"], **given)
+
+
+@pytest.mark.parametrize(
+    "source", [list, iter, lambda texts: pd.DataFrame({"text": texts})], ids=["list", "iterator", "frame"]
+)
+def test_a_public_list_may_write_words_with_capitals(source):
+    given = {"epsilon": math.inf, "n_topics": 2, "words_are_public": True, "random_state": 0}
+    given |= {"privacy_unit": "document", "allow_unlearnable": True}
+    texts = ["Lohn und Gehalt", "Helm und LÄRM"] * 50
+    written = ["Lohn", "Gehalt", "Helm", "Lärm"]
+    release = fit_topics(source(texts), vocabulary=written, **given)
+    assert release.vocabulary == tuple(written)
+    same = fit_topics(source(texts), vocabulary=[word.lower() for word in written], **given)
+    np.testing.assert_array_equal(release.topic_word, same.topic_word)
+    np.testing.assert_array_equal(release.transform(texts), same.transform(texts))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [list, Corpus.from_texts, lambda texts: pd.DataFrame({"text": texts})],
+    ids=["list", "corpus", "frame"],
+)
+def test_a_public_list_of_another_language_is_told_of_before_anything_is_booked(source):
+    texts, words = ["Lohn und Gehalt", "Helm und Lärm"] * 50, ["wage", "salary", "helmet", "noise"]
+    given = {"epsilon": 2.0, "n_topics": 2, "words_are_public": True, "privacy_unit": "document"}
+    ledger = Ledger(4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CorpusWarning)
+        with pytest.raises(
+            CorpusWarning, match=r"0 of 100 documents have a word of the list\. The topics would"
+        ):
+            fit_topics(source(texts), vocabulary=words, ledger=ledger, **given)
+        assert not ledger.entries
+        plenty = [*words[:2], "lohn", "gehalt", "helm", "lärm"]
+        fit_topics(source(texts * 20), vocabulary=plenty, ledger=ledger, **given)
+
+
+def test_texts_that_are_none_cost_nothing_beside_a_public_list():
+    ledger = Ledger(4.0)
+    given = {"epsilon": 2.0, "n_topics": 2, "words_are_public": True, "ledger": ledger}
+    with pytest.raises(CorpusError, match="expected str, found float"):
+        fit_topics([*TEXTS, float("nan")], vocabulary=WORDS[0], **given)
+    assert not ledger.entries

@@ -227,12 +227,18 @@ def test_nothing_heavy_is_imported():
 
 def test_words_that_no_text_can_have_are_told_and_refused_where_there_are_no_others():
     with pytest.raises(CorpusError, match="1 of 1 words of the vocabulary can never be found"):
-        Corpus.from_texts(["Lohn"], vocabulary=["Lohn"], words_are_public=True)
-    with pytest.warns(
-        UserWarning, match="1 of 2 words of the vocabulary .* number 1 .counted from 1.; words are comp"
-    ):
-        assert Corpus.from_texts(["Lohn"], vocabulary=["Lohn", "lohn"]).n_tokens == 1
+        Corpus.from_texts(["Lohn"], vocabulary=["Lohn-"], words_are_public=True)
+    twice = "1 of 2 words of the vocabulary .* number 1 .counted from 1.; the same as another but for capitals: 1."
+    with pytest.warns(UserWarning, match=twice):
+        assert Corpus.from_texts(["Lohn LOHN"], vocabulary=["Lohn", "lohn"]).counts.toarray().tolist() == [
+            [0, 2]
+        ]
     titled = Tokenizer(tokenizer=lambda text: [text[1:].title()])
     for cut in (Tokenizer(lowercase=False), titled, Tokenizer(r"(?<=#)\w+", lowercase=False)):
         assert Corpus.from_texts(["#Lohn"], tokenizer=cut, vocabulary=["Lohn"]).n_tokens == 1
     assert Corpus.from_tokens([["Lohn"]], vocabulary=["Lohn"]).n_tokens == 1
+    assert Corpus.from_tokens([["lohn"]], vocabulary=["Lohn"]).n_tokens == 0
+    assert Corpus.from_texts(["Lohn LOHN lohn"], vocabulary=["Lohn"]).n_tokens == 3
+    runs = Tokenizer(ngram_range=(1, 2))
+    assert Corpus.from_texts(["das Hohe Gehalt"], tokenizer=runs, vocabulary=["Hohe Gehalt"]).n_tokens == 1
+    assert Corpus.from_texts(["die Große Straße"], vocabulary=["STRASSE", "Straße"]).counts.sum() == 1

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from discreet.central import bring_topics, share_topics
 from discreet.central.prevalence.brought import reach_in_points, read_topics
 from discreet.cli.app import run
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError, ParameterError, ReleaseError
+from discreet.errors import CorpusError, CorpusWarning, ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 
 LISTS = {f"t{topic}": [f"w{topic}{letter}" for letter in "abc"] for topic in range(4)}
@@ -223,3 +224,25 @@ def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
     with pytest.raises(CorpusError, match="4 of 4 words of the vocabulary can never be found"):
         share_topics(source(texts), {"a": ["b-c", "x"], "d": ["e-f", "y"]}, epsilon=1.0, ledger=ledger)
     assert not ledger.entries
+
+
+def test_a_list_without_a_hit_is_told_of_before_shares_are_paid(texts):
+    ledger = Ledger(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CorpusWarning)
+        with pytest.raises(CorpusWarning, match="0 of 300 texts have a word of the topics"):
+            share_topics(texts, {"a": ["lohn"], "b": ["helm"]}, epsilon=1.0, ledger=ledger)
+        assert not ledger.entries
+        share_topics(texts, LISTS, epsilon=1.0, ledger=ledger)
+
+
+@pytest.mark.parametrize("unit", ["document", "person"])
+def test_shares_that_protect_less_than_their_topics_are_told_of(texts, unit):
+    corpus = Corpus.from_texts(texts, vocabulary=bring_topics(LISTS).vocabulary, persons=np.arange(300) // 3)
+    given = {"epsilon": 4.0, "allow_unlearnable": True, "random_state": 0}
+    topics = PrivateLDA(2, privacy_unit="person", **given).fit(corpus, words_are_public=True).release_
+    shares = TopicPrevalence(topics, ["a"], epsilon=1.0, privacy_unit=unit, random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shares.fit(corpus if unit == "person" else corpus.without_persons(), by=["a"] * 300)
+    assert any("protect persons" in str(warned.message) for warned in told) == (unit == "document")

@@ -227,8 +227,8 @@ def fit_topics(
         Where the ledger has less left. Nothing is booked, except the words where somebody else's booking took what was
         left for the topics while words were chosen: the message says so.
     CorpusError
-        Where the texts are not what was expected. Nothing is booked, unless they come from an iterator, or in a list
-        beside a public ``vocabulary``: then the cost stays booked.
+        Where the texts are not what was expected. Nothing is booked, unless they come from an iterator: then the cost
+        stays booked.
 
     Warns
     -----
@@ -263,7 +263,9 @@ def fit_topics(
     of_source = is_source(texts_or_corpus)
     if vocabulary is not None:
         words.vocabulary = vocabulary = public_words(vocabulary)
-        if not of_source and carried(texts_or_corpus, "vocabulary") is None:  # what is read now looks itself
+        if (
+            not of_source and n_rows_of(texts_or_corpus) is None
+        ):  # an iterator is read once its cost is booked
             cut.check_reach(vocabulary)
     if of_source and prevalence is not None and isinstance(by, str):
         columns, by = columns | {"by": by}, None
@@ -310,12 +312,16 @@ def fit_topics(
     )
     topics.ledger = words.ledger = book = ledger or own
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * delta, book))
-    refuse_too_few(topics, max_words if chosen else None)
-    if chosen and carried(texts_or_corpus, "vocabulary") is None and n_rows_of(texts_or_corpus) is not None:
+    listed = carried(texts_or_corpus, "vocabulary") if vocabulary is None else vocabulary
+    refuse_too_few(topics, max_words if chosen else len(listed))
+    if carried(texts_or_corpus, "vocabulary") is None and n_rows_of(texts_or_corpus) is not None:
         read = watched(callback, "counting words", texts_or_corpus)
-        texts_or_corpus, persons = Corpus.from_texts(read, tokenizer=cut, persons=persons), None
-    if isinstance(texts_or_corpus, Corpus) and vocabulary is None:  # by a public list no word is chosen
-        warn_of(texts_or_corpus, words, topics, book.called, in_turn if chosen else None)
+        counted = Corpus.from_texts(read, tokenizer=cut, vocabulary=vocabulary, persons=persons)
+        texts_or_corpus, persons = counted, None
+    if isinstance(texts_or_corpus, Corpus):
+        seen = texts_or_corpus
+        seen = seen if vocabulary is None else seen.restrict(vocabulary, words_are_public=True)
+        warn_of(seen, words, topics, book.called, in_turn if chosen else None)
     alone = book if in_turn else None
     if chosen or where:
         topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
@@ -324,12 +330,7 @@ def fit_topics(
     else:
         if chosen and word_vectors is not None:
             check_vectors(word_vectors)
-        if vocabulary is not None:
-            words.fit([])  # the words are public: nothing is read
-        public = None
-        if not chosen:
-            names = carried(texts_or_corpus, "vocabulary") if known else tuple(words.vocabulary_)
-            public = read_public(topics, names)
+        public = None if chosen else read_public(topics, listed)
         at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
         now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
         booked = book_together(book, *now, at_epsilon=at, then=then)

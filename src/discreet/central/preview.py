@@ -101,6 +101,7 @@ class Preview(NamedTuple):
             )
             told.append(("person", ParameterError(said)))
         topics, words = self.forecast.n_topics, round(self.n_words)
+        listed = self.forecast.covered is None
         if self.few_words:
             most = words // WORDS_A_TOPIC
             ask = f"ask for at most `n_topics={most}`, or " if most > 1 and strange is None else ""
@@ -108,12 +109,20 @@ class Preview(NamedTuple):
             among = ", stop words among them" if words and strange is not None else ""
             few = f"{words} word{'s' * (words != 1)} would be chosen{among}"
             said = f"About {few}, too few to tell {topics} topics apart: "
+            if listed:
+                said, more = (
+                    f"The list has {words} words, too few to tell {topics} topics apart: ",
+                    "take a longer one.",
+                )
             told.append(("n_topics", ParameterError(said + ask + more)))
-        if self.forecast.difficulty > HOPELESS:
+        if self.forecast.difficulty > HOPELESS or self.n_empty == self.n_documents:
             said = (
                 "The topics would be noise, and nothing would be trained: ask for fewer topics, spend a larger "
                 "epsilon, or bring topics of public text and release their shares alone."
             )
+            if listed:
+                there = self.n_documents - self.n_empty
+                said = f"{there:,} of {self.n_documents:,} documents have a word of the list. {said}"
             told.append(("n_topics", ParameterError(said)))
         if self.delta is not None:
             told.append(("delta", ParameterError(f"`delta` {self.delta}")))
@@ -165,15 +174,17 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
     # Of a list that was given the rest of the text was not counted.
     covered = None if given else float(tokens[chosen].sum() / max(tokens.sum(), 1))
+    words_in = np.bincount(np.repeat(np.arange(n_units), units.sizes), chosen[units.words], n_units)
+    n_reached = int((words_in > 0).sum())
     forecast = learnability(
         max(round(expected), 1),
         topics.n_topics,
-        n_units,
+        n_reached,
         gdp_mu(topics.epsilon, topics.delta),
         delta=topics.delta,
         covered=covered,
         algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
-        words_a_unit=max(float(chosen[units.words].sum()) / max(n_units, 1), 1.0),
+        words_a_unit=max(float(words_in.sum()) / max(n_reached, 1), 1.0),
     )
     return Preview(
         corpus.n_documents,

@@ -70,14 +70,17 @@ class TextCounter:
         self._tokenizer = tokenizer
         self._vocabulary = vocabulary
         # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
-        self._number: dict[str, int] = {}
-        if vocabulary is None:
-            self._number = defaultdict(count().__next__)
-        else:
-            self._number.update((word, column) for column, word in enumerate(vocabulary))
+        # Of a list, texts in lower case have its words with capitals, too; documents that are tokens are as they are.
+        self._number: dict[str, int] = (
+            defaultdict(count().__next__) if vocabulary is None else tokenizer.columns(vocabulary)
+        )
+        self._of_tokens = self._number
+        if vocabulary is not None:
+            self._of_tokens = {word: column for column, word in enumerate(vocabulary)}
         self._single = tokenizer.ngram_range == (1, 1)
         if self._single:
-            self._number.update(dict.fromkeys(tokenizer.ignored, -1))
+            for number in (self._number, self._of_tokens):
+                number.update(dict.fromkeys(tokenizer.ignored, -1))
         self._tokens: list[int] = []
         self._lengths: list[int] = []
         self._data, self._indices = Int32Buffer(), Int32Buffer()
@@ -90,24 +93,26 @@ class TextCounter:
         self._came = hash((self._came, text))
         if self._tokenizer.by_default:
             self._breaks.see(text)
-        self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
+        self._count(
+            self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text), self._number
+        )
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
         """Count one document that was split into tokens already."""
         self._came = hash((self._came, *tokens))
-        self._count(self._tokenizer.of_words(tokens))
+        self._count(self._tokenizer.of_words(tokens), self._of_tokens)
 
     @property
     def texts_digest(self) -> str:
         """A digest of all documents as they came, before anything was left out, by Python's hash of this process."""
         return f"{self._came:x}"
 
-    def _count(self, words: Iterable[str]) -> None:
+    def _count(self, words: Iterable[str], number: dict[str, int]) -> None:
         before = len(self._tokens)
         if self._vocabulary is None:
-            self._tokens.extend(map(self._number.__getitem__, words))
+            self._tokens.extend(map(number.__getitem__, words))
         else:
-            self._tokens.extend(map(self._number.get, words, repeat(-1)))
+            self._tokens.extend(map(number.get, words, repeat(-1)))
         self._lengths.append(len(self._tokens) - before)
         if len(self._tokens) >= _CHUNK_TOKENS:
             self._put_away()

@@ -235,7 +235,7 @@ def is_source(documents: Any) -> bool:
 
 
 def corpus_of_source(
-    source: Any, columns: dict[str, Any], tokenizer: Tokenizer, vocabulary: Any = None
+    source: Any, columns: dict[str, Any], tokenizer: Tokenizer | None, vocabulary: Any = None
 ) -> Any:
     """Read a file, a folder, a frame or a dataset; of counts, which were cut before, the tokenizer is not used.
 

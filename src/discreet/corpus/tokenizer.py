@@ -199,13 +199,16 @@ class Tokenizer:
         """Warn of words that no text can have, cut like this, and refuse a list of such alone; looks at no text."""
         if self._own is not None or not (self.by_default or is_run_of_one_class(self.token_pattern)):
             return  # what stands around a word may decide what is cut
-        never = [place for place, word in enumerate(words) if word not in self(word)]
-        lowered = [lower_words(words[place]) if self.lowercase else words[place] for place in never]
-        stopped = sum(word in self.stop_words for word in lowered)
-        capitals = sum(word in self(word) for word in lowered)
+        lowered, column = list(map(self._as_in_texts, words)), self.columns(words)
+        doubles = [column[word] != place for place, word in enumerate(lowered)]
+        never = [
+            place for place, word in enumerate(words) if doubles[place] or lowered[place] not in self(word)
+        ]
+        stopped = sum(lowered[place] in self.stop_words for place in never)
+        capitals = sum(doubles[place] and lowered[place] not in self.stop_words for place in never)
         reasons = {
             f"stop words, which are left out: {stopped:,} ({', '.join(self.stop_word_lists)})": stopped,
-            f"words are compared in lower case: write {capitals:,} of them so": capitals,
+            f"the same as another but for capitals: {capitals:,}": capitals,
             "cut texts as those from which the vocabulary was made": len(never) - stopped - capitals,
         }
         told = (
@@ -216,6 +219,16 @@ class Tokenizer:
             raise CorpusError(told)
         if never:
             warn_caller(CorpusWarning(CorpusError(told)))
+
+    def columns(self, words: Sequence[str]) -> dict[str, int]:
+        """Return the column in which each word of a text counts: of a word with capitals, what they become, too."""
+        column = {word: place for place, word in enumerate(words)}
+        for place, word in enumerate(words):
+            column.setdefault(self._as_in_texts(word), place)
+        return column
+
+    def _as_in_texts(self, word: str) -> str:
+        return lower_words(word) if self.lowercase and self._own is None else word
 
     def of_words(self, words: Sequence[str]) -> Iterable[str]:
         """Return what is counted of a document that was cut into words before; stop words are still among it or not."""

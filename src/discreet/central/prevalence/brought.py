@@ -9,6 +9,7 @@ word on a list of another topic is never impossible. Texts without any listed wo
 the prior alone. Whether a text has one depends on that text and on public lists, so the sensitivity is the same.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,16 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from discreet._base.callers import warn_caller
 from discreet._base.files import list_lines
 from discreet._base.persons import check_same_rows
 from discreet._base.validate import suggesting
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import check_length, contribution_bound
-from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus import Corpus, tokenizer_like
 from discreet.corpus.languages import lower_words
 from discreet.corpus.read import corpus_of_source
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import CorpusWarning, Parameter, ParameterError
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
@@ -208,14 +210,20 @@ def share_topics(
     >>> made = share_topics(texts, {"food": ["soup", "meal"], "waiting": ["wait"]}, epsilon=2.0, random_state=0)
     >>> made.shares().share.round(1).tolist()
     [[0.7, 0.3]]
+
+    Warns
+    -----
+    CorpusWarning
+        Before anything is booked, where noise will hide all shares. It is exact, so for you alone.
     """
     release = topics if isinstance(topics, Release) else bring_topics(topics)
     if (by is None) != (groups is None):
         raise ParameterError("`by` and `groups` come together, or not at all.")
     check_same_rows(texts, by, "by", "the texts")
-    corpus = corpus_of_source(texts, {"text": text, "person": person}, Tokenizer(), release.vocabulary)
+    cut = None if isinstance(texts, Corpus) else tokenizer_like(release.configuration)
+    corpus = corpus_of_source(texts, {"text": text, "person": person}, cut, release.vocabulary)
     if not isinstance(corpus, Corpus):
-        corpus = Corpus.from_texts(texts, vocabulary=release.vocabulary)
+        corpus = Corpus.from_texts(corpus, tokenizer=cut, vocabulary=release.vocabulary)
     corpus = corpus.restrict(release.vocabulary)
     known = persons is not None or corpus.persons is not None
     model = TopicPrevalence(
@@ -232,4 +240,15 @@ def share_topics(
         given = list(by)
         check_length(given, len(labels))
         labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
+    reached, n_topics = (
+        units_with_words(corpus) / (1 if groups is None else len(groups)),
+        len(release.topic_word),
+    )
+    if labels and math.isfinite(epsilon) and reach_in_points(reached, 1, n_topics, epsilon, delta)[0] > 100:
+        told = (
+            "Before anything is spent, and for you alone, because it is exact: "
+            f"{len(labels) - labels.count(None):,} of {len(labels):,} texts have a word of the topics, so that noise "
+            "will hide every share."
+        )
+        warn_caller(CorpusWarning(ParameterError(told)))
     return model.fit(corpus, by=labels, persons=persons).release_

@@ -15,6 +15,7 @@ import numpy as np
 from discreet._base import validate
 from discreet._base.arrays import COUNT_ITS_WORDS, column_order, known_words
 from discreet._base.arrays import names_of as words_of
+from discreet._base.callers import warn_caller
 from discreet._base.persons import n_rows_of
 from discreet._base.progress import Callback, telling
 from discreet.central.base import check_data, check_width
@@ -246,6 +247,11 @@ class TopicPrevalence(PrivateEstimator):
             check_width(X.shape, self.release.vocabulary)
         labelled.check_rows_of_labels(X, by, persons)
         labels = check_labels(self, X, by)
+        if self.release.promise.privacy_unit == "person" and self.privacy_unit == "document":
+            warn_caller(
+                "The topics protect persons with all their documents; these shares protect each document on its own. "
+                'For the same here: TopicPrevalence(..., privacy_unit="person").fit(..., persons=...).'
+            )
         return self._fit_booked(self._book(X), self.release, X, labels, persons)
 
     def _fit_booked(

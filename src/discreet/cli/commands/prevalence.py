@@ -1,6 +1,7 @@
 """`discreet prevalence`: where and when the topics of a release stand in private documents."""
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,9 @@ def prevalence(
             say.print(PRIVATE + expected_of_shares(there, reach, *sizes))
         if asks_before(yes, quiet):
             ask_to_spend(epsilon, book, say)
-        shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The topics protect persons")  # as was said above
+            shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = shares.release_ if by is None else shares.release_.with_settings(by=", ".join(fields))
     made = details.with_details(made, today() if seed is None else None)
