@@ -222,41 +222,21 @@ def test_plain_patterns_of_a_release_are_used(tmp_path, pattern):
     assert [line.split(",")[1] for line in lines] == ["key", "'=2+5", "'@SUM(1)"]
 
 
-CYRILLIC_O = "\u043e"
 HIDDEN = "\x1b\x9b\u202e\u2067"
 EVIL = "E\x1b[31mvil\u202egnp\u2067z\x9b"
 
 
 def test_what_looks_like_a_removed_word_is_shown_beside_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    alike = f"{CYRILLIC_O}kaf{CYRILLIC_O}r"
-    release(words=("okafor", alike, "0kafor", "okaf\u00f3r", "4271", *PLAIN[:55])).save("model")
+    release(words=("okafor", "okaf\u00f3r", "Okafor", "0kafor", "4271", *PLAIN[:55])).save("model")
     assert run("review model --drop okafor --by R --out reviewed".split()) == 0
     told = capsys.readouterr().err
-    assert "okafor is gone, but what looks like it is still there" in told
-    for word in (f"{alike} (\\u043ekaf\\u043er)", "0kafor", "okaf\u00f3r (okaf\\xf3r)"):
-        assert word in told
-    (tmp_path / "edits.txt").write_text(
-        f"drop word {alike}\ndrop word 0kafor\ndrop word okaf\u00f3r\n", "utf-8"
-    )
+    assert "okafor is gone, but what looks like it is still there: okaf\u00f3r (okaf\\xf3r), Okafor" in told
+    (tmp_path / "edits.txt").write_text("drop word Okafor\ndrop word okaf\u00f3r\n", "utf-8")
     assert run("review reviewed --edits edits.txt --by R --out clean".split()) == 0
     assert "looks like it" not in capsys.readouterr().err  # nothing that looks so is left
     assert run("review model --drop 4271 --by R --out other".split()) == 0
     assert "looks like it" not in capsys.readouterr().err
-
-
-def test_words_of_several_scripts_and_look_alikes_of_listed_names_are_suspicious(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    mixed, greek = f"t{CYRILLIC_O}nbridge", "\u03bf\u03bd\u03b5"
-    release(words=(mixed, greek, "\u00b5g", "\u043e\u043a\u043e", *PLAIN)).save("model")
-    (tmp_path / "names.txt").write_text("Tonbridge\n")
-    assert run("review model --names names.txt --json".split()) == 0
-    found = {entry["word"]: entry["reasons"] for entry in json.loads(capsys.readouterr().out)}
-    assert {"in your list", "letters of several scripts"} <= set(found[mixed])
-    for plain in (greek, "\u00b5g", "\u043e\u043a\u043e"):  # one script, or a sign that looks like no letter
-        assert "letters of several scripts" not in found.get(plain, [])
 
 
 def test_nothing_that_people_wrote_reaches_a_terminal_or_a_page_as_a_command(tmp_path, monkeypatch, capsys):

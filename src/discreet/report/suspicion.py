@@ -6,12 +6,6 @@ them for sure from others; here they are put in an order in which a person finds
 
 Everything is computed from the release and from public lists, so it costs no privacy. The names are a few hundred
 common ones; how common a word is in general language is known where ``wordfreq`` is installed.
-
-A name with one Cyrillic letter in it is another word, and reads as the same name. Two words look alike where their
-skeletons are the same: letters without marks and capitals, those that are drawn as a Latin letter is taken for it,
-and 0 and 1 among letters for o and l. The table is the part of Unicode's public list of confusable characters
-(Unicode Technical Standard 39) that single letters of Cyrillic, Greek, Armenian and extended Latin make up; "rn" and
-"m", or i and l, are told apart, because pairs of usual words differ in no more.
 """
 
 import re
@@ -29,53 +23,18 @@ from discreet.corpus.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.release import Release
 
-_DRAWN_AS = {
-    "А": "a", "В": "b", "Е": "e", "К": "k", "М": "m", "Н": "h", "О": "o", "Р": "p", "С": "c", "Т": "t", "У": "y",
-    "Х": "x", "І": "i", "Ј": "j", "Ѕ": "s", "Ԛ": "q", "Ԝ": "w", "Ӏ": "l",
-    "а": "a", "в": "b", "е": "e", "к": "k", "м": "m", "н": "h", "о": "o", "р": "p", "с": "c", "т": "t", "у": "y",
-    "х": "x", "і": "i", "ј": "j", "ѕ": "s", "ԁ": "d", "ԛ": "q", "ԝ": "w", "һ": "h", "ӏ": "l",
-    "Α": "a", "Β": "b", "Ε": "e", "Ζ": "z", "Η": "h", "Ι": "i", "Κ": "k", "Μ": "m", "Ν": "n", "Ο": "o", "Ρ": "p",
-    "Τ": "t", "Υ": "y", "Χ": "x",
-    "α": "a", "β": "b", "ε": "e", "η": "n", "ι": "i", "κ": "k", "ν": "v", "ο": "o", "ρ": "p", "τ": "t", "υ": "u",
-    "χ": "x", "ω": "w",
-    "օ": "o", "ո": "n", "ս": "u", "հ": "h", "զ": "q",
-    "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ɑ": "a", "ɡ": "g", "ɩ": "i",
-}  # fmt: skip
-_TABLE = str.maketrans(_DRAWN_AS)
-_DIGITS = str.maketrans("01", "ol")
-
-
-def skeleton(word: str) -> str:
-    """Return what a word looks like; only whether two are the same means something."""
-    letters = unicodedata.normalize("NFKD", word)
-    seen = "".join(letter for letter in letters if unicodedata.category(letter) not in ("Mn", "Cf", "Cc"))
-    drawn = seen.translate(_TABLE).casefold().translate(_TABLE)
-    return drawn.translate(_DIGITS) if any(map(str.isalpha, drawn)) else drawn
-
-
-def has_several_scripts(word: str) -> bool:
-    """Whether a word has Latin letters, and letters of another script that are drawn as they are."""
-    letters = unicodedata.normalize("NFKD", word)
-    foreign = any(letter in _DRAWN_AS and not _is_latin(letter) for letter in letters)
-    return foreign and any(_is_latin(letter) for letter in letters)
-
 
 def look_alikes(words: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
-    """Return, for each word that some of the others look like, those, in their order."""
+    """Return, for each word that some of the others are but for accents, capitals and marks, those, in their order."""
     seen: dict[str, list[str]] = {}
     for other in others:
-        seen.setdefault(skeleton(other), []).append(other)
-    found = {word: [other for other in seen.get(skeleton(word), ()) if other != word] for word in words}
+        seen.setdefault(_plain(other), []).append(other)
+    found = {word: [other for other in seen.get(_plain(word), ()) if other != word] for word in words}
     return {word: alike for word, alike in found.items() if alike}
-
-
-def _is_latin(letter: str) -> bool:
-    return letter.isalpha() and unicodedata.name(letter, "").startswith("LATIN")
 
 
 #: A word counts for the topics among whose first words it stands.
 _FIRST = 30
-_CAPITALS = 0.25  # above this share of the words, capitals tell nothing: German nouns, say
 _UNKNOWN, _RARE, _COMMON = 1.5, 2.5, 4.8  # Zipf frequency: 10 to this, in a thousand million words
 _ADDRESS = re.compile(r"@|://|^www\b|\.(?:com|org|net|gov|edu|co|uk|de|fr|io)\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d{1,2}(?:st|nd|rd|th)|\d{1,2}[a-z]{1,2}", re.IGNORECASE)
@@ -125,9 +84,8 @@ def suspicious_words(
     ReleaseError
         Where ``wordfreq`` does not know a language that is given.
     """
-    own = {form for part in _parts(flagged, release) for form in (_plain(part), _drawn(part))} - {""}
+    own = {_plain(part) for part in _parts(flagged, release)} - {""}
     zipf = _zipf(_languages_of(release) if language is None else language)
-    capitals = sum(word[:1].isupper() for word in release.vocabulary) / len(release.vocabulary) <= _CAPITALS
     alike = look_alikes(release.vocabulary, release.vocabulary)
     first: list[list[int]] = np.argsort(-release.topic_word, axis=1, kind="stable")[:, :_FIRST].tolist()
     topics: dict[int, list[int]] = {}
@@ -136,7 +94,7 @@ def suspicious_words(
             topics.setdefault(word, []).append(topic)
     found: list[Suspect] = []
     for column, word in enumerate(release.vocabulary):
-        reasons = _reasons(word, own, zipf, capitals)
+        reasons = _reasons(word, own, zipf)
         if word in alike:
             reasons["looks like another word"] = 2
         if reasons:
@@ -152,9 +110,7 @@ def knows_general_language() -> bool:
     return _zipf("en") is not None
 
 
-def _reasons(
-    word: str, own: set[str], zipf: Callable[[str], float] | None, capitals: bool
-) -> dict[str, float]:
+def _reasons(word: str, own: set[str], zipf: Callable[[str], float] | None) -> dict[str, float]:
     """Return why a word is suspicious, each reason with its weight."""
     reasons: dict[str, float] = {}
     if _ADDRESS.search(word):
@@ -162,10 +118,8 @@ def _reasons(
     for part in re.split(r"[\s_]+", word):
         plain = _plain(part)
         n_digits = sum(character.isdigit() for character in part)
-        if {plain, _drawn(part)} & own:
+        if plain in own:
             reasons["in your list"] = 5
-        if has_several_scripts(part):
-            reasons["letters of several scripts"] = 3
         if _YEAR.fullmatch(part) or _ORDINAL.fullmatch(part) or 0 < n_digits < 3:
             reasons["a short number or a year"] = 1
         elif n_digits:
@@ -176,8 +130,6 @@ def _reasons(
             reasons["a given name"] = 1 if usual else 3
         if plain in _names("family"):
             reasons["a family name"] = 0.5 if usual else 3
-        if capitals and part[:1].isupper():
-            reasons["capitalised"] = 2
         if known < _UNKNOWN:
             reasons["hardly known in general language"] = 2
         elif known < _RARE:
@@ -197,11 +149,6 @@ def _plain(word: str) -> str:
     """Return a word without accents, capitals and marks: O'Brien and obrien are one name."""
     letters = unicodedata.normalize("NFKD", word.casefold())
     return "".join(character for character in letters if character.isalnum())
-
-
-def _drawn(word: str) -> str:
-    """Return what a word looks like, without marks: a Cyrillic o is an o."""
-    return "".join(character for character in skeleton(word) if character.isalnum())
 
 
 @cache
