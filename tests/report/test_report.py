@@ -13,11 +13,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.prevalence.test_page import release as shares
 from tests.report.report_cases import HOSTILE, release
 
 from discreet.errors import ReleaseError
 from discreet.release import Release
 from discreet.report import page as report_words
+from discreet.report.comparison import compare
 from discreet.report.page import report
 
 
@@ -330,7 +332,7 @@ def test_to_html_writes_what_it_returns_without_a_path(tmp_path):
     assert release().to_html(path) is None
     assert path.read_bytes() == release().to_html().encode()
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    release(reproducible=True).to_html(path)
+    release(reproducible=True).to_html(path, overwrite=True)
     assert "not for release" in path.read_text(encoding="utf-8")
 
 
@@ -343,9 +345,25 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space left"):
-        release().to_html(path)
+        release().to_html(path, overwrite=True)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_page_replaces_nothing_unless_it_is_told_to(tmp_path):
+    path = tmp_path / "mine.html"
+    for made in (release(), shares([[0.9, 0.1], [0.1, 0.9]]), compare(release(), release())):
+        path.write_text("mine")
+        with pytest.raises(
+            ReleaseError, match=r"exists already; name another file, or pass overwrite=True\."
+        ):
+            made.to_html(path)
+        assert path.read_text() == "mine"
+        made.to_html(path, overwrite=True)
+        assert path.read_text() == made.to_html()
+        path.write_text("")
+        made.to_html(path)
+        assert path.read_text() == made.to_html()
 
 
 def test_paths_that_cannot_be_written_are_named(tmp_path):

@@ -34,8 +34,10 @@ _PRIVATE, _SHOWN = 0o600, 0o644
 _LONGEST_NAME = 50  # characters, of up to four bytes
 
 
-def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> None:
-    """Write a file whole or not at all; an older file there is replaced.
+def write_whole(
+    raw: bytes, path: Path, thing: str, *, secret: bool = False, instead: str | None = None
+) -> None:
+    """Write a file whole or not at all.
 
     Parameters
     ----------
@@ -45,15 +47,19 @@ def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> 
         What is written, for error messages.
     secret : bool, default False
         Let nobody but the owner read it, even where the older file could be read by others.
+    instead : str, optional
+        An older file there is replaced; where this says what to do instead, only if it is empty.
 
     Raises
     ------
     ReleaseError
-        Where the path is a folder, or its parent does not exist or takes no new files.
+        Where the path is a folder, or must not be replaced, or its parent does not exist or takes no new files.
     """
     path = path.absolute()
     if path.is_dir():
         raise ReleaseError(f"cannot write {thing}: {path} is a folder; name a file in it.")
+    if instead is not None and path.exists() and not (path.is_file() and path.stat().st_size == 0):
+        raise ReleaseError(f"cannot write {thing}: {path} exists already; {instead}.")
     if not path.parent.is_dir():
         raise ReleaseError(f"cannot write {thing}: the folder {path.parent} does not exist; make it first.")
     try:
@@ -62,6 +68,17 @@ def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> 
         raise ReleaseError(
             f"cannot write {thing}: {path.parent} takes no new files; name another place."
         ) from None
+
+
+def page_or_none(
+    page: str, path: str | Path | None, thing: str, *, overwrite: bool, secret: bool = False
+) -> str | None:
+    """Return a page, or write it where a path is given; ``overwrite``: over what stands there, too."""
+    if path is None:
+        return page
+    instead = None if overwrite else "name another file, or pass overwrite=True"
+    write_whole(page.encode(), Path(path), thing, secret=secret, instead=instead)
+    return None
 
 
 def write_file(

@@ -202,15 +202,7 @@ def written(save: Callable[[Path], None], place: Path) -> Path:
 
 def save_with_card(made: "NumbersRelease", path: Path) -> list[Path]:
     """Write a release and its card, ``wards.md`` beside ``wards.json``; return what was written."""
-    from discreet.release.numbers import encoded
-
-    def save(place: Path) -> None:
-        if place.is_file() and place.stat().st_size == 0:  # as the check before the booking allows
-            write_whole(encoded(made), place, "the release")
-        else:
-            made.save(place)
-
-    path = written(save, path)
+    path = written(made.save, path)
     card = path.with_suffix(".md")
     write_whole(made.card().encode(), card, "the card")
     return [path, card]

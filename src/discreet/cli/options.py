@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 Written = TypeVar("Written", "Release", "PrevalenceRelease")
 #: Bytes that a release of 100 topics of 2,000 words, with its report, takes.
 _ROOM = 8 << 20
+#: Endings of a page.
+PAGE = (".html", ".htm")
 #: What each line begins with that is as private as the texts.
 PRIVATE = "PRIVATE | "
 #: What ``--about`` names.

@@ -322,10 +322,7 @@ class NumbersRelease(Promised, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new JSON file, whole or not at all; ``ReleaseError`` where it could not be read."""
-        path = Path(path)
-        if path.exists():
-            raise ReleaseError(f"{path} exists already; name another file.")
-        write_whole(encoded(self), path, f"the {self.SEAL.thing}")
+        write_whole(encoded(self), Path(path), f"the {self.SEAL.thing}", instead="name another file")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

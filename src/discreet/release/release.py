@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import COUNT_ITS_WORDS, first_words, holds_text, in_order, is_frame, known_words
 from discreet._base.display import frame
-from discreet._base.files import write_whole
+from discreet._base.files import page_or_none
 from discreet._base.lazy import is_sharded, later
 from discreet._base.validate import Rule, check, is_there, kind_of, nearest, number, optional, shown, whole
 from discreet.errors import CorpusError, ParameterError, ReleaseError
@@ -248,19 +248,18 @@ class Release(Promised):
         *,
         audit: AuditReport | None = None,
         fit: FitRelease | None = None,
+        overwrite: bool = False,
     ) -> str | None:
         """Return the report as one offline HTML page, or write it to ``path`` where that is given.
 
+        A file that is there is replaced only with ``overwrite``.
         With ``fit``, as :class:`~discreet.PrivateFit` releases it for this model, the page says how good it is. With
         ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The file is
         then readable by its owner only; so is one with a fit without privacy.
         """
         page = _report(self, audit, "" if audit is None else _roc_svg(audit), fit)
-        if path is None:
-            return page
-        exact = fit is not None and fit.noise == 0
-        write_whole(page.encode(), Path(path), "the report", secret=audit is not None or exact)
-        return None
+        secret = audit is not None or (fit is not None and fit.noise == 0)
+        return page_or_none(page, path, "the report", overwrite=overwrite, secret=secret)
 
     def __repr__(self) -> str:
         topics, words = self.topic_word.shape

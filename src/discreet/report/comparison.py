@@ -35,7 +35,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
 from discreet._base.display import document, frame
-from discreet._base.files import write_whole
+from discreet._base.files import page_or_none
 from discreet.errors import ReleaseError
 from discreet.release.numbers import mark_of
 from discreet.release.release import Release
@@ -189,7 +189,13 @@ class Comparison:
         label = {"label": [self._label] * len(rows)} if self._label else {}
         return frame({name: [row.get(name) for row in rows] for name in _COLUMNS} | label)
 
-    def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str | None:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        names: tuple[str, str] | None = None,
+        overwrite: bool = False,
+    ) -> str | None:
         """Return the comparison as one offline HTML page.
 
         Parameters
@@ -198,12 +204,10 @@ class Comparison:
             Where to write it; then nothing is returned.
         names : pair of str, optional
             What to call releases that have no title, or the same: their folders, say.
+        overwrite : bool, default False
+            Replace a file that is there.
         """
-        page = comparison_page(self, names)
-        if path is None:
-            return page
-        write_whole(page.encode(), Path(path), "the comparison")
-        return None
+        return page_or_none(comparison_page(self, names), path, "the comparison", overwrite=overwrite)
 
     def __repr__(self) -> str:
         n_changed = sum(pair.clear for pair in self.pairs)

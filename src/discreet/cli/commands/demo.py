@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import discreet
-from discreet.cli.options import check_output_file, check_output_folder
+from discreet.cli.options import PAGE, check_output_file, check_output_folder
 from discreet.errors import CorpusError
 
 #: Shorter paragraphs are salutations and headings.
@@ -23,7 +23,7 @@ def demo(out: Path = Path("model"), report: Path = Path("report.html"), quiet: b
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, (".html", ".htm"), option="--report")
+    check_output_file(report, PAGE, option="--report")
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."

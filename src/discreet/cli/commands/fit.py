@@ -10,6 +10,7 @@ from typing import Any
 import discreet
 from discreet.cli import files
 from discreet.cli.options import (
+    PAGE,
     PRIVATE,
     About,
     Count,
@@ -83,7 +84,7 @@ def _fit(
     if not checks:
         check_output_folder(out, ledger)
     if report is not None:
-        check_output_file(report, (".html", ".htm"), option="--report", apart={"--ledger": ledger})
+        check_output_file(report, PAGE, option="--report", apart={"--ledger": ledger})
     files.check_budget(budget, ledger, epsilon)
     others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 import discreet
-from discreet.cli.options import Count, check_output_file
+from discreet.cli.options import PAGE, Count, check_output_file
 from discreet.errors import ReleaseError
 
 
@@ -31,7 +31,7 @@ def report(
     from discreet.release.numbers import FitRelease
 
     topics_of = None if model.is_file() else discreet.Release.load(model)  # what is to be shown first
-    check_output_file(out, (".html", ".htm"))
+    check_output_file(out, PAGE)
     if topics_of is None:
         _report_shares(model, out, audit or fit, table)
         return
@@ -109,7 +109,7 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
         )
     pair = discreet.Release.load(first), discreet.Release.load(second)
     if out is not None:
-        check_output_file(out, (".html", ".htm"))
+        check_output_file(out, PAGE)
     found = comparison.compare(*pair)
     print_comparison(found, console_of_results())
     if out is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import discreet
 from discreet.cli import files
-from discreet.cli.options import PRIVATE, About, OfRelease, check_output_file, named_values, today
+from discreet.cli.options import PAGE, PRIVATE, About, OfRelease, check_output_file, named_values, today
 from discreet.cli.shares import (
     InGroups,
     check_field,
@@ -70,7 +70,7 @@ def prevalence(
     written_to = {"--ledger": ledger, "--out": out, "its card": out.with_suffix(".md"), "--report": report}
     files.check_release_file(out, ledger)
     if report is not None:
-        check_output_file(report, (".html", ".htm"), option="--report", apart=written_to | {"--report": None})
+        check_output_file(report, PAGE, option="--report", apart=written_to | {"--report": None})
     if table is not None:
         check_output_file(table, (".csv",), option="--table", apart=written_to)
     files.check_budget(budget, ledger, epsilon)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._base.display import frame
-from discreet._base.files import write_whole
+from discreet._base.files import page_or_none
 from discreet._base.lazy import later
 from discreet._base.sealed import Seal
 from discreet._base.validate import kind_of, shown
@@ -266,13 +266,9 @@ class PrevalenceRelease(NumbersRelease):
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
         return frame(self.to_columns(kind, level=level))
 
-    def to_html(self, path: str | Path | None = None) -> str | None:
-        """Return a page to look at, offline, or write it to ``path`` where that is given."""
-        page = _prevalence_page(self)
-        if path is None:
-            return page
-        write_whole(page.encode(), Path(path), "the report")
-        return None
+    def to_html(self, path: str | Path | None = None, *, overwrite: bool = False) -> str | None:
+        """Return a page to look at, offline, or write it to ``path``; ``overwrite``: over what is there, too."""
+        return page_or_none(_prevalence_page(self), path, "the report", overwrite=overwrite)
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
