@@ -134,7 +134,10 @@ def test_what_a_reader_asks_for_is_said_where_it_is_taken(tmp_path):
 def test_rows_without_text_or_person_are_left_out_where_that_is_said(tmp_path):
     """`discreet fit` had --skip-empty, `fit_topics` nothing."""
     frame = pd.DataFrame(
-        {"note": [*TEXTS, None, " ", TEXTS[0]], "who": [*map(str, range(60)), "a", "b", None]}
+        {
+            "note": [*TEXTS, None, " ", TEXTS[0]],
+            "who": [*(str(row // 2) for row in range(60)), "a", "b", None],
+        }
     )
     frame.to_csv(tmp_path / "notes.csv", index=False)
     how = {"text": "note", "person": "who", "epsilon": 30.0, "n_topics": 1, "random_state": 0}
