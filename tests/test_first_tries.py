@@ -218,7 +218,8 @@ def test_what_are_no_texts_in_an_order_is_refused_before_anything_is_booked():
 def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"^fit_topics\(\) got .* 'stopwords'\. Did you mean 'stop_words'\?"):
         fit_topics(TEXTS, epsilon=1.0, stopwords="english")
-    for typed, meant in (("eps", "epsilon"), ("k", "n_topics")):
+    public = ("vocabulary_is_public", "words_are_public")
+    for typed, meant in (("eps", "epsilon"), ("k", "n_topics"), public):
         with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
             fit_topics(TEXTS, **{"epsilon": 1.0, "n_topics": 2, typed: 1})
     with pytest.raises(
@@ -227,12 +228,13 @@ def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
         PrivateLDA(n_components=8)
     with pytest.raises(TypeError, match=r"^PrivateLDA\.__init__\(\) .* Did you mean 'epsilon'\?"):
         PrivateLDA(3, epsilom=1.0)
-    calls = ((fit_topics, "stop_words"), (read_corpus, "stop_words"), (Corpus.from_texts, "tokenizer"))
+    cut = r"tokenizer=Tokenizer\(stop_words=\.\.\.\)"
+    calls = ((fit_topics, "stop_words"), (read_corpus, "stop_words"), (Corpus.from_texts, cut))
     for call, meant in calls:
         for typed in ("language", "languages"):
             with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
                 call(TEXTS, **{typed: "french"})
-    with pytest.raises(TypeError, match=r"from_texts\(\) .* 'stop_words'\. Did you mean 'tokenizer'\?"):
+    with pytest.raises(TypeError, match=rf"from_texts\(\) .* 'stop_words'\. Did you mean '{cut}'\?"):
         Corpus.from_texts(TEXTS, stop_words="french")
     with pytest.raises(TypeError, match=r"'column'\. Did you mean 'text'\?"):
         fit_topics(TEXTS, epsilon=1.0, column="note")

@@ -60,6 +60,7 @@ MISTAKES = [
         "--words",
     ),
     (f"{FIT} --language no", "write --read languages=VALUE"),
+    (f"{FIT} --eps 1", "write --epsilon"),
     ("fitt notes.csv", "No such command 'fitt'. Did you mean 'fit'? See `discreet --help`."),
 ]
 
@@ -102,6 +103,15 @@ def test_another_unit_than_the_ledger_protects(desk, monkeypatch, capsys):
     assert run(FIT.replace("b.json", "of-documents.json").split()) == 2
     assert "use one unit for one ledger" in capsys.readouterr().err
     assert not Ledger.open("of-documents.json").entries
+
+
+@pytest.mark.parametrize(
+    "line", [FIT + " --stop-words germn", "fit missing.xlsx --out m", "audit missing.csv"]
+)
+def test_what_needs_no_reading_is_refused_before_it_is_said_that_it_reads(desk, monkeypatch, capsys, line):
+    monkeypatch.chdir(desk)
+    assert run(line.split()) == 2
+    assert "reading" not in capsys.readouterr().err
 
 
 def test_there_are_thirty_of_them():

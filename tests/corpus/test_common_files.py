@@ -299,8 +299,11 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
         "has 3 sheets: 'Cover' (columns: 'Notes of the ward'); 'Notes' (columns: 'who', 'text', 'ward')"
         in said
     )
-    assert "No sheet has a column 'body'. Name the sheet with sheet= and the columns with text=" in said
-    assert "No sheet has a column 'whom'. Did you mean 'who'?" in refusal(path, person="whom")
+    assert said.endswith("No sheet has a column for text='body'. Name one of these.")
+    assert refusal(path, label="Ward").endswith(
+        "No sheet has a column for label='Ward'. Did you mean 'ward'?"
+    )
+    assert "No sheet has a column for person='whom'. Did you mean 'who'?" in refusal(path, person="whom")
     assert "no field for person='whom'; its fields are 'who', 'text', 'ward'. Did you mean 'who'?" in refusal(
         path, person="whom", sheet="Notes"
     )
@@ -315,7 +318,7 @@ def test_a_cover_sheet_is_no_trap(tmp_path):
     said = "sheet 'Front page' does not have the columns asked for; sheet 'Notes of 2025' has them."
     assert said in refusal(path, sheet="Front page")  # names with blanks are no texts
     workbook(path, January=[["text"], ["bed"]], February=[["text"], ["ward"]])
-    assert "More than one sheet has the columns" in refusal(path)
+    assert "More than one sheet has the columns asked for: name it with sheet=." in refusal(path)
     assert read_corpus(path, sheet="February").vocabulary == ("ward",)
     (tmp_path / "a.csv").write_text("text\nbed\n")
     with pytest.raises(ParameterError, match='sheet= cannot be used with format "csv": it has no sheets'):

@@ -204,6 +204,7 @@ def test_formats_found_by_name(tmp_path):
         "a.mtx.gz": "mtx",
         "a.pq": "parquet",
     }.items():
+        (tmp_path / name).touch()
         assert find_format(tmp_path / name) == known
     assert find_format(tmp_path) == "txt"
 
@@ -324,6 +325,8 @@ def test_formats_that_few_have_are_converted_by_one_line(tmp_path):
     counts, labels, vocabulary = np.array([[0, 2, 1], [3, 0, 0]]), np.array([1, -1]), ["a", "b", "c"]
     path = str(tmp_path / "a.svmlight")
     dump_svmlight_file(counts, labels, path)
+    for name in ("c.libsvm.gz", "a.lda-c"):
+        (tmp_path / name).touch()
     for given in ((path,), (tmp_path / "b.bin", "svmlight"), (tmp_path / "c.libsvm.gz",)):
         with pytest.raises(CorpusError, match="svmlight is not read; one line of Python converts it: "):
             read_corpus(*given)

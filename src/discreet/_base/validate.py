@@ -33,8 +33,10 @@ _ELSEWHERE = {
     "k": ("n_topics",),
     "seed": ("random_state",),
     "column": ("text",),
-    "stop_words": ("tokenizer",),
-    **dict.fromkeys(("language", "languages"), ("stop_words", "tokenizer")),
+    "vocabulary_is_public": ("words_are_public",),
+    **dict.fromkeys(
+        ("language", "languages", "stop_words"), ("stop_words", "tokenizer=Tokenizer(stop_words=...)")
+    ),
 }
 _FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Estimator = TypeVar("Estimator", bound="Checked")
@@ -289,7 +291,7 @@ def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:
         for name in given:
             meant = _ELSEWHERE.get(name) or get_close_matches(name, names, 1)
-            near = [one for one in meant if one in names]
+            near = [one for one in meant if one.partition("=")[0] in names]
             if near and name not in names:
                 raise TypeError(
                     f"{function.__qualname__}() got an unexpected keyword argument '{name}'. Did you mean '{near[0]}'?"

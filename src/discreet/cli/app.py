@@ -216,6 +216,7 @@ def as_option(command: str) -> Callable[[Parameter | Proposal], str]:
 #: What the library, other commands and other tools call an option.
 _ELSEWHERE = OPTIONS | {
     "column": "--text",
+    "eps": "--epsilon",
     "format": "--json",
     "o": "--out",
     "sep": "--read delimiter=VALUE",

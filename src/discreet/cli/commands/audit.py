@@ -58,8 +58,9 @@ def audit(
         check_output_file(json_, option="--json")
     train = find_trainer(trainer, topics, epsilon, delta)
     known = how.format_of(corpus)
+    options = how.options(known)
     say.print("reading ...")
-    documents = discreet.read_corpus(corpus, known, **how.options(known))
+    documents = discreet.read_corpus(corpus, known, **options)
     say_skipped(documents, say)
     # Without a promise there is nothing for delta to belong to.
     promised = delta if epsilon is not None or how_found["noise"] == "gaussian" else None

@@ -105,11 +105,11 @@ def _fit(
         )
     if word_vectors is not None:
         check_vectors(word_vectors)
-    # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
-    say.print("reading ...")
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "person": person, "vocabulary": vocabulary}
     read: Any = files.open_shards if known == "shards" else files.load
+    # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
+    say.print("reading ...")
     documents, beside = read(corpus, known, **options)
     documents = documents.without_persons() if each_document else documents
     if vocabulary_is_public:

@@ -149,22 +149,21 @@ def find_format(path: str | os.PathLike[str]) -> str:
     Parameters
     ----------
     path : path
-        Of names without an end that says it, the file must exist.
 
     Raises
     ------
     CorpusError
-        Where the name does not say; lists the formats.
+        Where there is none, or the name does not say; lists the formats.
     """
     file = Path(path)
+    if not is_there(file):
+        raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if is_folder(file):
         return "shards" if (file / MANIFEST).is_file() else "txt"
     plain = without_packing(file.name)
     if found := [row.name for row in _ROWS if row.names(plain, row.read_as)]:
         return found[0]
     _refuse_converted(Path(plain).suffix)
-    if not is_there(file):
-        raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if file.suffix.lower() == ".zip":
         raise not_unpacked(os.fspath(path), "zip")
     if file.suffix.lower() in NOT_READ:

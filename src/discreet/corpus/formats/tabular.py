@@ -204,15 +204,15 @@ def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
             f"{name!r} (columns: {show_fields(header)})" for name, (_, header, _) in sheets.items()
         )
         columns = {column for _, header, _ in sheets.values() for column in filter(is_field_name, header)}
-        lacking = sorted(wanted - columns)
         found = (
-            f"No sheet has a column {quoted(lacking[0])}." + nearest(lacking[0], columns) if lacking else ""
+            f"{'More than' if fitting else 'Not'} one sheet has the columns asked for: name it with `sheet=`."
         )
-        found = found or f"{'More than' if fitting else 'Not'} one sheet has the columns asked for."
-        raise CorpusError(
-            f"{problems.name} has {len(names)} sheets: {listed}. {found} Name the sheet with `sheet=` and the columns "
-            "with `text=`."
-        )
+        for name, field in reading.fields._asdict().items():
+            if field is not None and field not in columns:
+                found = f"No sheet has a column for `{name}={quoted(field)}`."
+                found += nearest(field, columns) or " Name one of these."
+                break
+        raise CorpusError(f"{problems.name} has {len(names)} sheets: {listed}. {found}")
     sheet = fitting[0] if fitting else next(iter(sheets))
     at, header, rows = sheets[sheet]
     if len(looked_at) > 1:
