@@ -193,6 +193,30 @@ def test_over_time_there_are_lines(n_groups):
     assert "Each topic over time" in page
 
 
+@pytest.mark.parametrize(
+    ("n_groups", "how", "title", "where"),
+    [
+        (1, {}, "Shares of 2 topics", ""),
+        (
+            3,
+            {"by": "moved in from"},
+            "2 topics in 3 groups by moved in from",
+            " in 3 groups by moved in from",
+        ),
+        (
+            2,
+            {"freq": "month"},
+            "2 topics in 2 months, ward 0\u2013ward 1",
+            " in 2 months, ward 0\u2013ward 1",
+        ),
+    ],
+)
+def test_the_title_and_the_first_sentence_tell_the_same_groups(n_groups, how, title, where):
+    page = release(np.tile([0.7, 0.3], (n_groups, 1)), configuration=how).to_html()
+    assert f"<h1>{title}</h1>" in page
+    assert f"documents{where}: the largest of 2 topics" in page
+
+
 def test_the_table_holds_every_number_and_no_formula():
     made = release([[0.9, 0.1], [0.5, 0.5]], groups=HOSTILE[:2])
     held = made.to_html().split("data:text/csv;charset=utf-8;base64,")[1].split('"')[0]

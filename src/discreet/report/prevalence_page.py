@@ -81,25 +81,29 @@ def prevalence_page(release: PrevalenceRelease) -> str:
 
 
 def _title(release: PrevalenceRelease) -> str:
-    topics, freq = f"{len(release.topics)} topics", str(release.configuration.get("freq", ""))
+    topics, where = f"{len(release.topics)} topics", _where(release)
+    return f"{topics} in {where}" if where else f"Shares of {topics}"
+
+
+def _where(release: PrevalenceRelease) -> str:
+    """Return how many groups there are, and of what; nothing where all texts are one."""
+    freq, field = str(release.configuration.get("freq", "")), release.configuration.get("by")
     if release.table is not None:
         rows, columns = release.table
-        return f"{topics} in {len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
+        return f"{len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
     if release.periods:
-        return f"{topics} in {wording.many(len(release.periods), freq)}, {_range(release.periods)}"
+        return f"{wording.many(len(release.periods), freq)}, {_range(release.periods)}"
     if len(release.groups) == 1:
-        return f"Shares of {topics}"
-    field = release.configuration.get("by")
-    return f"{topics} in {len(release.groups)} groups" + (
-        f" by {shown(field)}" if isinstance(field, str) else ""
-    )
+        return ""
+    return f"{len(release.groups)} groups" + (f" by {shown(field)}" if isinstance(field, str) else "")
 
 
 def _sentences(drawn: "_Drawn", changes: dict[str, Any] | None) -> list[str]:
     """Say in three sentences what is largest, what differs, and who is protected."""
     release, order, base, _, found = drawn
-    promise, groups = release.promise, "" if found is None else f" in {_title(release).split(' in ', 1)[1]}"
-    groups = " with a word of the topics" if found is None and release.topic_words else groups
+    promise, where = release.promise, _where(release)
+    groups = " with a word of the topics" if found is None and release.topic_words else ""
+    groups += f" in {where}" if where else ""
     said = [
         f"About {release.n_units_in_all:,.0f} {plural(promise.called)}{groups}: the largest of {len(order)} topics, "
         f"\u201c{shown(release.topics[order[0]])}\u201d, makes up {100 * base[order[0]]:.0f}\u202f%."
