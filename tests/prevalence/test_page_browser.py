@@ -132,6 +132,61 @@ def test_a_narrow_screen_says_that_more_charts_are_to_the_side(browser, tmp_path
         page.close()
 
 
+@pytest.mark.parametrize("width", [360, 390, 768, 1024, 1440])
+@pytest.mark.parametrize("n_groups", [2, 3, 5, 10])
+def test_first_numbers_of_the_table_are_seen_at_once_and_all_of_a_few(browser, tmp_path, width, n_groups):
+    topics = np.full((n_groups, 5), 0.2)
+    release(topics, groups=[f"Ward {i}" for i in range(n_groups)]).to_html(tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto((tmp_path / "r.html").as_uri())
+    right = "part => part.getBoundingClientRect().right"
+    edge = page.locator(".scroll").evaluate(right)
+    for row in page.locator(".heat tr").all():
+        ends = row.locator("> *").evaluate_all(f"cells => cells.map({right})")
+        assert all(end <= edge + 1 for end in (ends if n_groups <= 3 or width >= 1024 else ends[:3]))
+    cut = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).length"
+    assert page.locator(".heat td").evaluate_all(cut) == 0
+    page.locator(".scroll").evaluate("frame => frame.scrollLeft = 1000")
+    name = page.locator(".heat tbody th").first.bounding_box()
+    assert name["x"] == pytest.approx(page.locator(".scroll").bounding_box()["x"], abs=1)
+    page.close()
+
+
+def test_the_dot_of_a_share_lies_in_its_interval_on_the_scale_of_all(browser, tmp_path):
+    made = release([[0.42, 0.32, 0.22]], size=300.0)
+    made.to_html(tmp_path / "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    found = made.shares()
+    for row, topic in zip(page.locator(".shares tbody tr").all(), range(3), strict=True):
+        box = "part => { const box = part.getBBox(); return [box.x, box.x + box.width]; }"
+        (dot, _), span = (row.locator(part).evaluate(box) for part in (".dot", ".span"))
+        drawn = [
+            100 * float(part[0, topic]) / found.high.max() for part in (found.low, found.share, found.high)
+        ]
+        assert [span[0], dot, span[1]] == pytest.approx(drawn, abs=0.06)
+        assert span[0] < dot < span[1]
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_the_button_of_the_report_and_needs_no_script_for_it(browser, tmp_path, scheme, width):
+    release([[0.9, 0.1]]).to_html(tmp_path / "r.html")
+    context = browser.new_context(
+        java_script_enabled=False, color_scheme=scheme, viewport={"width": width, "height": 800}
+    )
+    page = context.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    ground = "body => Math.max(...getComputedStyle(body).backgroundColor.match(/\\d+/g).map(Number))"
+    other = {"light": "Dark theme", "dark": "Light theme"}[scheme]
+    bright = [page.locator("body").evaluate(ground) > 128]
+    page.get_by_role("checkbox", name=other, exact=False).press("Space")
+    bright.append(page.locator("body").evaluate(ground) > 128)
+    assert bright == [scheme == "light", scheme == "dark"]
+    context.close()
+
+
 def test_a_small_delta_stands_on_one_line_at_any_width(browser, tmp_path):
     page = browser.new_page()
     page.goto((pages(tmp_path) / "wards.html").as_uri())

@@ -144,6 +144,25 @@ def test_search_tells_which_topics_hold_a_word(visit, made):
     assert page.input_value("#search") == words(page)[1]
 
 
+def test_a_word_is_found_without_its_accents_and_a_word_as_written_comes_first(browser, tmp_path):
+    release(words=["m\u00e9dico", "cita", "me\u0301todo", "a\u00f1o", "ano", "\u00c5RSAK"]).to_html(
+        tmp_path / "r.html"
+    )
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    for typed, found in {
+        "medico": "m\u00e9dico",
+        "M\u00c9DICO": "m\u00e9dico",
+        "m\u00e9todo": "me\u0301todo",
+        "arsak": "\u00c5RSAK",
+        "ano": "ano",
+        "a\u00f1o": "a\u00f1o",
+    }.items():
+        page.fill("#search", typed)
+        assert page.locator("#hits .term").all_inner_texts()[:1] == [found]
+    page.close()
+
+
 def test_the_slider_orders_by_relevance(visit, made):
     import numpy as np
 
@@ -185,12 +204,11 @@ def brightness(colour):
 def test_light_and_dark(visit):
     light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
     assert brightness(background(dark)) < 150 < 600 < brightness(background(light))
-    assert light.locator("#theme").inner_text().split() == ["◐", "Dark", "theme"]  # what a click does
-    light.click("#theme")
+    assert light.locator(".theme").inner_text().split() == ["◐", "Dark", "theme"]  # what a click does
+    light.locator(".theme").click()
     assert background(light) == background(dark)
-    assert light.locator("#theme").inner_text().split() == ["◐", "Light", "theme"]
-    assert dark.get_attribute("#theme", "aria-label") == "Light theme"
-    dark.click("#theme")
+    assert light.locator(".theme").inner_text().split() == ["◐", "Light", "theme"]
+    dark.get_by_label("Light theme").press("Space")
     assert brightness(background(dark)) > 600
     dark.emulate_media(media="print", color_scheme="dark")
     assert background(dark) == "rgb(255, 255, 255)"
@@ -288,7 +306,9 @@ def test_without_javascript_everything_can_be_read(browser, address, made):
     page = context.new_page()
     page.goto(address)
     assert not page.locator("#detail").is_visible()
-    assert not page.locator("#theme").is_visible()
+    before = background(page)
+    page.locator(".theme").click()
+    assert background(page) != before
     for topic, expected in enumerate(made.top_words(10)):
         card = page.locator(f"#topic-{topic}")
         assert card.is_visible()

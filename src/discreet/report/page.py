@@ -36,7 +36,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
@@ -59,19 +59,17 @@ if TYPE_CHECKING:
 
 
 @cache
-def part(name: str) -> str:
-    """Return a file of the templates' folder."""
-    return (files("discreet.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
 def template(name: str) -> Template:
     """Return the template of a page's body; whatever it is given is escaped."""
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("discreet.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["unbroken"] = _unbroken
-    return environment.from_string(part(name))
+    return environment.get_template(name)
 
 
 def _unbroken(text: str) -> Markup:
@@ -115,7 +113,9 @@ def list_words(release: Release) -> Listing:
     topic_word, noise = release.topic_word, release.topic_word_noise
     n_topics, n_words = topic_word.shape
     above = None if noise is None else topic_word > STANDARD_DEVIATIONS * noise
-    weight = _positive(release.word_weight)
+    weight = release.word_weight
+    if weight is not None:  # shares of zero are as the smallest: no word is infinitely typical of a topic
+        weight = np.maximum(weight, weight[weight > 0].min())
     candidates = [_candidates(row, weight) for row in topic_word]
     noisy = wording.mostly_noise(release)
     called = zip(release.topic_names, wording.naming(release), noisy.tolist(), strict=True)
@@ -159,13 +159,6 @@ def starting_place(release: Release) -> float | None:
     tenfold = math.log10(max(n_units, 1.0)) + 2 * math.log10(share)
     place = min(max(_START - _TENFOLD * tenfold, _LEAST_START), 1.0)
     return round(_STEPS * place) / _STEPS
-
-
-def _positive(weight: Floats | None) -> Floats | None:
-    """Lift shares of zero to the smallest share, so that no word is infinitely typical of a topic."""
-    if weight is None:
-        return None
-    return np.maximum(weight, weight[weight > 0].min())
 
 
 def _candidates(row: Floats, weight: Floats | None) -> Indices:
@@ -224,8 +217,10 @@ def report(
     listing = list_words(release)
     topics = _topics(release, listing)
     label = _privacy_label(release)
+    data = json.dumps(listing.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     body = template("report.html.j2").render(
-        data=Markup(_json(listing.data)),  # escaped where it is made; everything else is escaped by jinja2
+        # Nothing in it can end the element of the script that holds it; jinja2 escapes everything else.
+        data=Markup(data.translate(_UNSAFE)),
         sentences=wording.first_sentences(release, listing.labels),
         ranking=_ranking(release, topics),
         width=topic_map.WIDTH,
@@ -251,7 +246,8 @@ def report(
         fit=None if fit is None else _fit(fit, release),
         audit=None if audit is None else _audit(audit, curve, release),
     )
-    return document(label["title"] or f"{len(topics)} topics, told discreetly", body, part("report.js"))
+    script = (files("discreet.report") / "templates" / "report.js").read_text(encoding="utf-8")
+    return document(label["title"] or f"{len(topics)} topics, told discreetly", body, script)
 
 
 def _ranking(release: Release, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -267,11 +263,6 @@ def _ranking(release: Release, topics: list[dict[str, Any]]) -> list[dict[str, A
         for topic in range(len(topics))
     ]
     return sorted(rows, key=lambda row: (row["noisy"], -row["length"]))
-
-
-def _json(value: Any) -> str:
-    """JSON that can stand inside a script element: nothing in it can end the element or begin another."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
 
 
 def _kind_of_noise(release: Release) -> str:

@@ -8,7 +8,9 @@
   for (const card of document.querySelectorAll(".card")) cards[Number(card.dataset.topic)] = card;
   const rows = [...document.querySelectorAll("[data-pick]")];
   const map = get("map"), search = get("search"), slider = get("lambda"), choose = get("choose");
-  const lower = data.words.map((word) => word.toLocaleLowerCase());
+  // A word is found however it is written: in capitals or not, with or without accents.
+  const plain = (text) => text.toLocaleLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "");
+  const written = data.words.map(plain);
   let current = -1, sought = -1, asked = null;
 
   const make = (tag, className, text) => {
@@ -148,15 +150,15 @@
   }
 
   function find() {
-    const query = search.value.trim().toLocaleLowerCase();
+    const typed = search.value.trim(), query = plain(typed);
     const hits = get("hits"), found = get("found");
-    if (!query) { hits.replaceChildren(); found.textContent = ""; show(-1); return; }
-    const rank = (word) => (lower[word] === query ? 0 : lower[word].startsWith(query) ? 1 : 2);
+    if (!typed) { hits.replaceChildren(); found.textContent = ""; show(-1); return; }
+    const rank = (word) => (data.words[word] === typed ? 0 : written[word] === query ? 1 : written[word].startsWith(query) ? 2 : 3);
     const matches = [];
-    for (let word = 0; word < lower.length; word += 1) if (lower[word].includes(query)) matches.push(word);
-    matches.sort((a, b) => rank(a) - rank(b) || lower[a].length - lower[b].length || a - b);
+    for (let word = 0; word < written.length; word += 1) if (written[word].includes(query)) matches.push(word);
+    matches.sort((a, b) => rank(a) - rank(b) || written[a].length - written[b].length || a - b);
     hits.replaceChildren(...matches.slice(0, MATCHES).map(hit));
-    if (matches.length === 0) found.textContent = `No listed word contains “${search.value.trim()}”. It may still be among the ${data.total.toLocaleString("en")} words of the release.`;
+    if (matches.length === 0) found.textContent = `No listed word contains “${typed}”. It may still be among the ${data.total.toLocaleString("en")} words of the release.`;
     else found.textContent = matches.length > MATCHES ? `${MATCHES} of ${matches.length} matching words` : matches.length === 1 ? "1 matching word" : `${matches.length} matching words`;
     show(matches.length > 0 ? matches[0] : -1);
   }
@@ -247,18 +249,6 @@
     png: () => picture(drawing(map)),
   };
   for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", saves[button.dataset.save]);
-
-  const root = document.documentElement, theme = get("theme");
-  const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme || (systemDark.matches ? "dark" : "light")) === "dark";
-  const label = () => {
-    const does = isDark() ? "Light theme" : "Dark theme";
-    theme.querySelector(".wide").textContent = does;
-    theme.setAttribute("aria-label", does);
-  };
-  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
-  systemDark.addEventListener("change", label);
-  label();
 
   for (const element of document.querySelectorAll(".script")) element.removeAttribute("hidden");
   // A phone shows first what is read first; paper shows all.
