@@ -113,8 +113,10 @@ async function check(client, vectors) {
   } catch (e) {
     if (!(e instanceof RangeError)) failed.push(String(e));
   }
-  const capital = await client.create({channel, vocabulary: ["Fever", "ab cd", "x", "cold"]});
-  if (JSON.stringify(capital.unreachable) !== '["Fever","ab cd","x"]') failed.push("words that cannot be found");
+  const sure = {p: 4294967295, q: 1};
+  const capital = await client.create({channel: sure, vocabulary: ["Fever", "ab cd", "x", "cold", "COLD"]});
+  if (JSON.stringify(capital.unreachable) !== '["ab cd","x","COLD"]') failed.push("words that cannot be found");
+  if (((await capital.report("FEVER and Cold"))[72] & 31) !== 9) failed.push("a word with a capital");
   const cased = await client.create({channel, vocabulary: ["Fever", "cold"], lowercase: false});
   if (cased.unreachable.length) failed.push("capitals");
   for (const bad of [{p: 1, q: 2}, {p: 1.5, q: 1}, {p: 4294967296, q: 1}, {}, {p: 2, q: 1, limit: -1}]) {

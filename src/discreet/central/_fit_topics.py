@@ -155,10 +155,9 @@ def fit_topics(
     ----------
     texts_or_corpus : iterable of str, path, data frame, Corpus or ShardedCorpus
         Texts are read once; those of a file, a frame or a list before anything is booked, so that faults in them cost
-        nothing; an iterator, and a list beside a public ``vocabulary``, after. A path is that of any
-        file or folder that :func:`~discreet.corpus.read_corpus` reads; a frame is one of pandas, polars or
-        pyarrow, or a Hugging Face dataset. A Corpus whose words are public, or were chosen privately before, is used as
-        it is.
+        nothing; those of an iterator after. A path is that of any file or folder that
+        :func:`~discreet.corpus.read_corpus` reads; a frame is one of pandas, polars or pyarrow, or a Hugging Face
+        dataset. A Corpus whose words are public, or were chosen privately before, is used as it is.
     epsilon : float
         Privacy loss of the whole run; ``inf`` is the non-private twin.
     delta : float, default 1e-6

@@ -120,6 +120,11 @@ def lower_words(text: str) -> str:
     return _FINAL_SIGMA.sub("ς", lower_text(text))
 
 
+def as_counted(word: str, *, lowercase: bool) -> str:
+    """Return a word of a list as texts have it: composed, and in lower case where they are."""
+    return unicodedata.normalize("NFC", lower_words(word) if lowercase else word)
+
+
 class Breaks:
     """Notices, in the first 1,000 texts, whether there are blanks between words."""
 
@@ -386,7 +391,7 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     """
     words, lists = set[str](), list[str]()
     for name, found in _lists(given, tuple(languages) or ("english",)):
-        kept = {unicodedata.normalize("NFC", lower_words(word) if lowercase else word) for word in found}
+        kept = {as_counted(word, lowercase=lowercase) for word in found}
         words |= kept
         lists.append(f"{name} ({len(kept)})")
     return StopWords(frozenset(words), tuple(lists))

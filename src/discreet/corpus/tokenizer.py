@@ -39,6 +39,7 @@ from discreet._base.callers import warn_caller
 from discreet._base.validate import quoted, rows_shown, shown, with_article
 from discreet.corpus.languages import (
     LANGUAGES,
+    as_counted,
     collect_stop_words,
     composed,
     is_run_of_one_class,
@@ -228,7 +229,7 @@ class Tokenizer:
         return column
 
     def _as_in_texts(self, word: str) -> str:
-        return lower_words(word) if self.lowercase and self._own is None else word
+        return word if self._own is not None else as_counted(word, lowercase=self.lowercase)
 
     def of_words(self, words: Sequence[str]) -> Iterable[str]:
         """Return what is counted of a document that was cut into words before; stop words are still among it or not."""

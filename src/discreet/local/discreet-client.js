@@ -152,9 +152,18 @@
     return lowercase ? words.map((word) => word.length > 1 && word.endsWith("\u03c3") ? word.slice(0, -1) + "\u03c2" : word) : words;
   }
 
-  // Words of a vocabulary that no text cut that way can have: with capitals, of one letter, or of several words.
+  // The column of each word of a text: of one that the vocabulary writes with capitals, as texts have it, too.
+  function columnsOf(vocabulary, lowercase = true) {
+    const columns = new Map(vocabulary.map((word, t) => [word, t]));
+    if (columns.size !== vocabulary.length) fail("the vocabulary repeats a word.");
+    vocabulary.forEach((word, t) => { const own = tokens(word, lowercase); if (own.length === 1 && !columns.has(own[0])) columns.set(own[0], t); });
+    return columns;
+  }
+
+  // Words of a vocabulary that no text cut that way can have: of one letter, of several words, or another's with capitals.
   function unreachable(vocabulary, lowercase = true) {
-    return vocabulary.filter((word) => { const own = tokens(word, lowercase); return own.length !== 1 || own[0] !== word; });
+    const columns = columnsOf(vocabulary, lowercase);
+    return vocabulary.filter((word, t) => { const own = tokens(word, lowercase); return own.length !== 1 || columns.get(own[0]) !== t; });
   }
 
   async function digest(vocabulary) {
@@ -363,8 +372,7 @@
     randomBytes = secureBytes, reproducible = randomBytes !== secureBytes, mostEpsilon = null,
   }) {
     const checked = checkChannel(channel), identity = await digest(vocabulary), about = hex(identity);
-    const columns = new Map(vocabulary.map((word, t) => [word, t]));
-    if (columns.size !== vocabulary.length) fail("the vocabulary repeats a word.");
+    const columns = columnsOf(vocabulary, lowercase);
     if (budget !== null && !(budget > 0)) fail("budget must be null or positive, but is " + budget + ".");
     if (storage && reproducible) fail("reports whose coins somebody knows must not be kept: leave out storage.");
     const never = unreachable(vocabulary, lowercase);
