@@ -324,31 +324,28 @@ def fit_topics(
     alone = book if in_turn else None
     if chosen or where:
         topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
-    if known and not where:
-        release = topics.fit(texts_or_corpus, persons=persons).release_
-    else:
-        if chosen and word_vectors is not None:
-            check_vectors(word_vectors)
-        public = None if chosen else read_public(topics, listed)
-        at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
-        now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
-        booked = book_together(book, *now, at_epsilon=at, then=then)
-        counts: Any = texts_or_corpus
+    if chosen and word_vectors is not None:
+        check_vectors(word_vectors)
+    public = None if chosen else read_public(topics, listed)
+    at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
+    now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
+    booked = book_together(book, *now, at_epsilon=at, then=then)
+    counts: Any = texts_or_corpus
+    if chosen:
+        counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
+    elif not known:
+        counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
+    try:
+        if in_turn:
+            refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
+            booked += _book_after(words, topics, book)
         if chosen:
-            counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
-        elif not known:
-            counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
-        try:
-            if in_turn:
-                refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
-                booked += _book_after(words, topics, book)
-            if chosen:
-                public = read_public(topics, counts.vocabulary, booked=True)
-            release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
-            if prevalence is not None:
-                shares_booked(prevalence, booked[-1], release, counts, by, persons)
-        finally:
-            drop_for_now(counts)
+            public = read_public(topics, counts.vocabulary, booked=True)
+        release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
+        if prevalence is not None:
+            shares_booked(prevalence, booked[-1], release, counts, by, persons)
+    finally:
+        drop_for_now(counts)
     return release
 
 
