@@ -101,11 +101,14 @@ def room(markdown: str) -> str:
 SOUGHT = {
     "choosing.md": ["--person", "persons", "epsilon", "delta"],
     "concepts/data-protection.md": ["GDPR", "RGPD", "DPIA", "personvern"],
-    "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1"],
+    "corpora.md": ["dataframe", "pandas", "polars", "Excel", "CSV", "latin-1", "encoding", "UTF-8"],
     "how-to/few-texts.md": ["few texts"],
     "how-to/languages.md": [
         "languages",
         "stop words",
+        "accents",
+        "umlauts",
+        "diacritics",
         "German",
         "Deutsch",
         "Spanish",
@@ -115,8 +118,10 @@ SOUGHT = {
         "norsk",
     ],
     "how-to/one-budget.md": ["budget", "ledger"],
-    "pitfalls.md": ["Ctrl-C"],
+    "pitfalls.md": ["Ctrl-C", "interrupt"],
     "how-to/index.md": ["no word was chosen", "too few words"],
+    "quick-start.md": ["script", "cron"],
+    "releases.md": ["dark theme", "light theme"],
     "prevalence.md": ["date format", "dates", "region", "department", "month"],
     "what-leaves.md": ["names", "review"],
 }
@@ -202,18 +207,22 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     return own.replace('"base": "/"', '"base": "."').replace(SHIM, WORKER)
 
 
-#: Where the search takes signs that stand alone out of a query.
-LONELY_SIGNS = r'replace(/"|(?:^|\s+)[*+\-:^~]+(?=\s+|$)/g,"")'
+#: Where the search takes signs that stand alone (and ours, dashes before an option), and
+#: cuts it into words (but not, with ours, before a last letter: Ctrl-C).
+QUERY = {
+    r'replace(/"|(?:^|\s+)[*+\-:^~]+(?=\s+|$)/g,"")': r'.replace(/(^|\s)--+/g,"$1")',
+    "e=ce(e)": r'.replace(/-(?=\w\*?(?:\s|$))/g,"\\-")',
+}
 
 
 def on_post_build(config: Any) -> None:
-    """Put the stand-in where pages look for it, and let the search take ``--person`` for a word."""
+    """Put the stand-in where pages look for it, and let the search take ``--person`` and ``Ctrl-C`` for words."""
     site = Path(config.site_dir)
     shutil.copyfile(Path(__file__).with_name("worker.js"), site / WORKER)
     (search,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")
     script = search.read_text(encoding="utf-8")
-    if script.count(LONELY_SIGNS) != 1:
-        raise PluginError("the script of the search is not the one that hooks.py knows")
-    search.write_text(
-        script.replace(LONELY_SIGNS, LONELY_SIGNS + r'.replace(/(^|\s)--+/g,"$1")'), encoding="utf-8"
-    )
+    for theirs, ours in QUERY.items():
+        if script.count(theirs) != 1:
+            raise PluginError("the script of the search is not the one that hooks.py knows")
+        script = script.replace(theirs, theirs + ours)
+    search.write_text(script, encoding="utf-8")
