@@ -48,6 +48,13 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             "RGPD": "data-protection.html",
             "latin-1": "corpora.html",
             "ctrl-c": "pitfalls.html",
+            "Ctrl-C": "pitfalls.html",
+            "encoding": "corpora.html",
+            "utf-8": "corpora.html",
+            "accents": "languages.html",
+            "umlaut": "languages.html",
+            "dark": "releases.html",
+            "cron": "quick-start.html",
             "few texts": "few-texts.html",
             "region": "prevalence.html",
             "too few words": "how-to/index.html",
@@ -58,6 +65,8 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
             first = page.locator(".md-search-result__link").first
             first.wait_for(timeout=20_000)
             assert answer in first.get_attribute("href")
+            if asked_for == "Ctrl-C":  # one word, not all that begin with C
+                assert page.locator(".md-search-result__item").count() < 5
         page.goto((site / "concepts" / "index.html").as_uri())
         page.keyboard.press("f")
         page.keyboard.type("PrivateLDA")
@@ -71,6 +80,34 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
         browser.close()
     assert not errors
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_front_page_shows_its_picture_at_once_and_no_button_lies_on_its_code(site, width):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": width, "height": 850})
+        page.goto((site / "index.html").as_uri())
+        shown = page.locator(".front img:visible").bounding_box()
+        assert shown["y"] + shown["height"] < 850
+        for path in ("index.html", "how-to/few-texts.html"):
+            page.goto((site / path).as_uri())
+            page.wait_for_timeout(500)  # buttons are made by a script
+            assert (page.locator(".md-code__button:visible").count() > 0) == (width > 640)
+            edges = page.locator(".typed pre > code").evaluate_all(EDGES)
+            assert edges
+            assert all(text <= button for text, button in edges)
+        browser.close()
+
+
+#: The right end of what is written in a block of code, and where its button begins, or else the block ends.
+EDGES = """blocks => blocks.map(block => {
+  const range = document.createRange(); range.selectNodeContents(block);
+  const button = block.closest(".highlight").querySelector(".md-code__button");
+  const box = button && button.checkVisibility() ? button.getBoundingClientRect().left : innerWidth;
+  return [Math.max(...[...range.getClientRects()].map(rect => rect.right)), box]; })"""
 
 
 def test_pictures_that_stand_outside_the_docs_are_copied(site):

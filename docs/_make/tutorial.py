@@ -72,20 +72,21 @@ def take_pictures(folder: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as started:
         running = started.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-        for file, picture, height, top in (
-            ("report", "report", 900, None),
-            ("report", "map", 608, "text=Map of topics"),
-            ("wards", "wards", 1150, None),
+        for file, picture, width, height in (
+            ("report", "report", 1100, 900),
+            ("report", "map", 560, 900),  # with the large letters of a phone: the front page shows it small
+            ("wards", "wards", 1100, 1150),
         ):
             for scheme, suffix in SCHEMES.items():
-                page = running.new_page(viewport={"width": 1100, "height": height}, color_scheme=scheme)
+                page = running.new_page(
+                    viewport={"width": width, "height": height},
+                    color_scheme=scheme,
+                    device_scale_factor=2 if picture == "map" else 1,
+                )
                 page.goto((folder / "release" / f"{file}.html").as_uri())
-                if top is not None:
-                    page.locator(top).first.evaluate(
-                        "one => window.scrollTo(0, one.getBoundingClientRect().top - 42)"
-                    )
                 page.wait_for_timeout(500)
-                page.screenshot(path=HOME / f"{picture}{suffix}.png")
+                shown = page.locator("#map") if picture == "map" else page
+                shown.screenshot(path=HOME / f"{picture}{suffix}.png")
                 page.close()
         running.close()
 
