@@ -212,14 +212,9 @@ def for_spreadsheet(text: str) -> str:
     Blanks, marks and joiners before it are passed over, because programs strip them; and fullwidth and small signs
     count as those that they stand for.
     """
-    if text[:1] in ("\t", "\r", "\n"):
-        return f"'{text}"
-    for character in text:
-        if unicodedata.category(character)[0] in "CZ":
-            continue
-        begins = unicodedata.normalize("NFKC", character)[:1] in _FORMULA
-        return f"'{text}" if begins else text
-    return text
+    first = next((letter for letter in text if unicodedata.category(letter)[0] not in "CZ"), "")
+    runs = text[:1] in ("\t", "\r", "\n") or unicodedata.normalize("NFKC", first)[:1] in _FORMULA
+    return f"'{text}" if runs else text
 
 
 def settings_in_words(release: Promised) -> dict[str, Any]:
