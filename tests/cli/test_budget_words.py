@@ -1,6 +1,7 @@
 """`discreet budget` says how many units must share a word for it to be chosen; and so it is."""
 
 import contextlib
+import json
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from discreet.central._fit_topics import estimators
 from discreet.central.preview import bookings
 from discreet.cli.app import run
 from discreet.errors import PrivacyError
+from discreet.privacy.accounting.curves import gdp_mu
 
 
 def needed(capsys, *options):
@@ -39,3 +41,12 @@ def test_it_is_said_of_the_unit_and_not_where_nothing_is_chosen(capsys):
     assert list(told) == [10, 30, 100]
     assert sorted(told.values()) == list(told.values())
     assert needed(capsys, "--vocabulary-is-public")[0] == {}
+
+
+def test_topics_are_forecast_with_what_words_leave_for_them_as_by_check(capsys):
+    assert run("budget --documents 2000 --topics 6 --words 300 --words-a-document 9 --json".split()) == 0
+    told = json.loads(capsys.readouterr().out)
+    words, topics = estimators(epsilon=1.0, delta=1e-6, privacy_unit="document")
+    bookings(words, topics)
+    assert told["forecast"]["mu"] == pytest.approx(gdp_mu(topics.epsilon, topics.delta), rel=1e-6)
+    assert told["forecast"]["mu"] < told["mu"]

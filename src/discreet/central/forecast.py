@@ -199,23 +199,23 @@ class Learnability:
         verdict = self.verdict if self.is_weak or self._is_measured() else "a guess"  # which is not praised
         if verdict == self.verdict and not self.is_weak and self.topics != "seen":
             verdict += ", if the texts have topics"
-        x, gap = _plain(self.difficulty), _plain(100 * self.expected_gap)
+        gap = _plain(100 * self.expected_gap)
         gap = f"about {gap} %" if gap else "less than 0.01 %"
         if math.isfinite(self.mu) and math.isfinite(self.expected_gap):
             low, high = (_plain(100 * bound) or "0" for bound in self.expected_range)
             gap += f" ({low} to {high} %)"
         noisy = "With the noise, topics" if math.isfinite(self.mu) else "Topics"
         told = assumed = ""
-        if self.words_a_unit is None and self.difficulty > 0:
-            assumed = f", for texts of {_USUAL_WORDS:.0f} different words, more for shorter ones"
+        if self.difficulty > 0:
+            assumed = f", for texts of {_plain(self.words_a_unit or _USUAL_WORDS)} different words"
+            assumed += ", more for shorter ones" * (self.words_a_unit is None)
         if self.n_topics <= _FEW_TOPICS and math.isfinite(self.mu):
             told = " Few topics that share hardly a word lose less."
         if self.topics == "cannot tell":
             told += " Whether there are topics cannot be told through the noise."
         said = (
             f"Forecast: {verdict}.{self._covered()} {noisy} of {self.n_words:,} words fit the texts {gap} worse than "
-            f"without privacy (by perplexity{assumed}; {f'x = {x}' if x else 'x below 0.01'}{self._guessed()})."
-            f"{told}"
+            f"without privacy (by perplexity{assumed}{self._guessed()}).{told}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
@@ -229,8 +229,9 @@ class Learnability:
         if self._is_measured():
             return ""
         (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
-        sizes = f"{few} to {many} topics of {least} to {most:,} words, x from {easy:g} to {hard:g}"
-        return f"; a guess: measured were {sizes}"
+        noise = ", with more noise" if self.difficulty < easy else ", with less noise"
+        told = "" if easy <= self.difficulty <= hard else noise
+        return f"; a guess: measured were {few} to {many} topics of {least} to {most:,} words{told}"
 
     def _covered(self) -> str:
         if self.covered is None:
@@ -256,7 +257,7 @@ class Learnability:
         if needed < _MOST_UNITS:
             ways.append(f"about {_up(needed)} documents or persons")
         name = "good" if target < _USABLE else "usable"
-        return f"To be {name} (x below {target:g}) it would take {' or '.join(ways) or 'much less to learn'}."
+        return f"To be {name} it would take {' or '.join(ways) or 'much less to learn'}."
 
 
 def check_sizes(
@@ -325,11 +326,8 @@ def learnability(
         raise ParameterError(f"`algorithm` must be one of {known}, but is {shown(algorithm)}.")
     signal = max(n_units, 1.0) * mu
     difficulty = n_words * n_topics / signal if signal > 0 else math.inf
-    verdict = "mostly noise"
-    for limit, name in ((2, "good"), (_USABLE, "usable"), (15, "weak")):
-        if difficulty < limit:
-            verdict = name
-            break
+    limits = ((2, "good"), (_USABLE, "usable"), (15, "weak"))
+    verdict = next((name for limit, name in limits if difficulty < limit), "mostly noise")
     if verdict != "mostly noise" and n_words < WORDS_A_TOPIC * n_topics:
         verdict = "too few words"
     elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:

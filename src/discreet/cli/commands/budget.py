@@ -57,13 +57,15 @@ def budget(
     explanation = explain_budget(
         epsilon, delta, privacy_unit=unit, unit_name=unit_name, n_documents=documents, **bookings
     )
+    # Of the topics alone, where words cost something, too.
+    mu = 1 / bookings["events"][-1].noise_multiplier if bookings else explanation.mu
     forecast = beside = None
     if enough and words is not None and topics is not None and documents is not None:
         algorithm = "PrivateLDA with word vectors" if with_word_vectors else "PrivateLDA"
         how: dict[str, Any] = {"delta": delta, "algorithm": algorithm, "words_a_unit": words_a_document}
-        forecast = learnability(words, topics, documents, explanation.mu, **how)
+        forecast = learnability(words, topics, documents, mu, **how)
     if with_word_vectors and documents is not None:
-        beside = beside_public_vectors(documents, explanation.mu, forecast)
+        beside = beside_public_vectors(documents, mu, forecast)
     if json_:
         told = dataclasses.asdict(explanation)
         told["forecast"] = None if forecast is None else dataclasses.asdict(forecast)
