@@ -55,6 +55,9 @@ def test_check_says_what_is_there_and_what_would_come_and_spends_nothing(notes, 
     assert "1,201 documents of 401 persons, at most 3 of one; 1 without a word that counts." in told
     assert "About 6 words would be chosen." in told
     assert "About 6 words would be chosen. Forecast: a guess. The words cover" in told
+    assert told.endswith(
+        "PRIVATE | Most frequent of the words that count: nurse, storm, law, coast, ward, bed.\n"
+    )
     assert "Warning" not in told
     assert sorted(path.name for path in notes.iterdir()) == ["notes.csv", "notizen.csv"]
 

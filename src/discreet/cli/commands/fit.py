@@ -146,6 +146,7 @@ def _fit(
         for line in preview(documents, *estimators(**given), called).in_words(as_option("fit")):
             shown.print(PRIVATE + line)
     if checks:
+        display.console_of_results().print(PRIVATE + _frequent(documents))
         return
     if asks:
         display.ask_to_spend(epsilon, book, say)
@@ -181,8 +182,8 @@ def check(**given: Any) -> None:
     It takes all options of `discreet fit`; `discreet fit --help` lists the others.
 
     It prints documents, persons, empty documents, the language as far as stop
-    words tell, about how many words would be chosen, and whether the topics can be learned: exact, so as private as the
-    texts, and marked so in each line. Nothing is booked or written.
+    words tell, about how many words would be chosen, whether the topics can be learned, and the most frequent words:
+    exact, so as private as the texts, and marked so in each line. Nothing is booked or written.
     """
     _fit(True, **given)
 
@@ -249,6 +250,17 @@ def _words(documents: "discreet.Corpus", vocabulary: Path | None, settings: dict
     )
     spent = f"{100 * settings.get('vocabulary_share', 0.25):g} % of epsilon"
     return f"Words: chosen privately from {source}, with {spent}{flag}; fewer than two a topic end the run."
+
+
+def _frequent(documents: "discreet.Corpus") -> str:
+    """Say which words fill the texts: a wrong field, encoding or list of stop words shows there."""
+    import numpy as np
+
+    from discreet.report.wording import shown
+
+    totals = np.asarray(documents.counts.sum(0)).ravel()
+    first = [documents.vocabulary[word] for word in np.argsort(-totals, kind="stable")[:10] if totals[word]]
+    return f"Most frequent of the words that count: {', '.join(map(shown, first)) or 'none'}."
 
 
 def _compiled_before() -> bool:
