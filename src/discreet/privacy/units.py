@@ -39,8 +39,8 @@ _BENT = _OTHERS | {
     "person", "patient", "client", "customer", "member", "user", "student", "pupil", "employee", "citizen", "resident",
     "respondent", "family", "topic", "group", "year", "quarter", "month", "week", "day", "decade",
 }  # fmt: skip
-#: What a unit may be called: up to three plain words in small letters, which end no sentence and mark nothing up.
-_NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
+#: What a unit may be called: up to three plain words, which end no sentence and mark nothing up.
+_NAME = re.compile(r"[^\W\d_]{2,20}(?:[ -][^\W\d_]{2,20}){0,2}")
 
 _UPWARD = Context(prec=4, rounding=ROUND_CEILING)
 
@@ -144,7 +144,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     Raises
     ------
     PrivacyError
-        Unless the name is one to three plain words in small letters, and the unit is the person: of documents it would
+        Unless the name is one to three plain words, and the unit is the person: of documents it would
         say that more is hidden than is.
     """
     if unit_name is None or unit_name == "":
@@ -152,7 +152,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     if not isinstance(unit_name, str) or not _NAME.fullmatch(unit_name):
         given = shown(unit_name) if isinstance(unit_name, str) else kind_of(unit_name)
         raise PrivacyError(
-            f"`unit_name` must say in one to three plain words, in small letters, what one unit is, such as patient, "
+            f"`unit_name` must say in one to three plain words what one unit is, such as patient, "
             f"but is {given}. It stands in everything that is released."
         )
     if privacy_unit != "person":
@@ -160,14 +160,14 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
             f"`unit_name` says what one person is, with all documents, but the unit here is the {privacy_unit}: the "
             "promise would be misstated. Leave it out, or protect people: `privacy_unit='person'`."
         )
-    if _OTHERS & set(re.split("[ -]", unit_name)):
+    if _OTHERS & set(re.split("[ -]", unit_name.lower())):
         raise PrivacyError(f"`unit_name` must say what one person is, but is {shown(unit_name)}.")
     return unit_name
 
 
 def plural(thing: str) -> str:
     """Return the plural of a thing whose name is known to be English; any other name as it was given."""
-    if re.split("[ -]", thing)[-1] not in _BENT:
+    if re.split("[ -]", thing.lower())[-1] not in _BENT:
         return thing
     if re.search("[^aeiou]y$", thing):
         return f"{thing[:-1]}ies"
