@@ -322,7 +322,9 @@ class NumbersRelease(Promised, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new JSON file, whole or not at all; ``ReleaseError`` where it could not be read."""
-        write_whole(encoded(self), Path(path), f"the {self.SEAL.thing}", instead="name another file")
+        self.check_booked()
+        encoded = self.SEAL.to_bytes({name: _out(value) for name, value in self._held().items()})
+        write_whole(encoded, Path(path), f"the {self.SEAL.thing}", instead="name another file")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -337,13 +339,6 @@ class NumbersRelease(Promised, ABC):
 
     def _repr_html_(self) -> str:
         return _numbers_html(self)
-
-
-def encoded(release: NumbersRelease) -> bytes:
-    """Return what stands in the file of a release; ``ReleaseError`` where that could not be read again."""
-    release.check_booked()
-    values = {name: _out(value) for name, value in release._held().items()}  # pyright: ignore[reportPrivateUsage]
-    return release.SEAL.to_bytes(values)
 
 
 def _out(value: Any) -> Any:

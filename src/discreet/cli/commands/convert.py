@@ -66,10 +66,9 @@ def convert(
         say.print(f"wrote {out}")
     else:
         with progress(quiet=quiet) as callback:
-            corpus, beside = load(source, known, callback=callback, **options)
-        found = corpus
+            found, beside = load(source, known, callback=callback, **options)
         if vocabulary_is_public:
-            found = declare_public(corpus, "convert", listed=vocabulary is not None)
+            found = declare_public(found, "convert", listed=vocabulary is not None)
         for file in beside:
             say.print(f"used {file}")
         say_skipped(found, say)
