@@ -4,10 +4,13 @@ import importlib
 import json
 import re
 import sys
+from contextlib import suppress
 
 import pytest
 
 from discreet import Ledger
+from discreet._base import progress
+from discreet.cli import display
 from discreet.cli.app import run
 from discreet.privacy.accounting import events
 
@@ -86,3 +89,15 @@ def test_nothing_was_booked_where_it_is_still_loading(monkeypatch, capsys):
         importlib.reload(sys.modules["discreet.cli"])
     assert ended.value.code == 130
     assert capsys.readouterr().err == "discreet: interrupted: nothing was read or booked.\n"
+
+
+def test_a_message_stands_on_a_line_of_its_own_below_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_QUIET", 0.0)
+    with suppress(KeyboardInterrupt), display.progress() as callback:
+        callback("reading", 0, 9)
+        raise KeyboardInterrupt
+    assert re.fullmatch(r"\rreading .* 0/9  0 s\n", capsys.readouterr().err)
+    with display.progress() as callback:
+        callback("reading", 9, 9)
+    assert capsys.readouterr().err.count("\n") == 1

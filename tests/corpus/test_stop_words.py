@@ -64,6 +64,7 @@ def test_lists_add_up_however_they_are_named(library, names):
         ("dutch", "waar wanneer waarom worden moeten zullen zouden weer niet omdat hebben deze onze"),
         ("turkish", "kadar sonra değil olan olarak çok için gibi daha nasıl şey bütün ama"),
         ("swedish", "och att det inte som jag har var med för men när"),
+        ("czech", "bych bys by bychom byste aby kdyby jsem jsou který není"),
         ("polish", "nie się jest jak ale tylko przez dla który gdy może jeszcze"),
     ],
 )

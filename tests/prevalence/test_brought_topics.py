@@ -149,11 +149,17 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert (made.groups, made.topics) == (("all texts",), tuple(LISTS))
     assert Ledger.open("b.json").spent().epsilon == pytest.approx(1.0)
     assert read_topics("topics.txt").vocabulary == bring_topics(LISTS).vocabulary
-    (tmp_path / "bad.txt").write_text("food: soup\nno colon here\n")
-    assert run(line.replace("topics.txt", "bad.txt").replace("s.json", "t.json").split()) == 2
-    said = capsys.readouterr().err
-    assert "bad.txt, line 2: expected a topic of its own" in said
-    assert "no colon here" not in said
+    for bad, fault in (
+        ("no colon here", "expected a topic, with"),
+        ("food: meal here", "a topic of this name stands on an earlier line"),
+        ('waiting: "a place here"', "leave out the quotes: each word counts by itself"),
+        ("waiting: \u201ea place here\u201c", "leave out the quotes"),
+    ):
+        (tmp_path / "bad.txt").write_text(f"food: soup\n{bad}\n")
+        assert run(line.replace("topics.txt", "bad.txt").replace("s.json", "t.json").split()) == 2
+        said = capsys.readouterr().err
+        assert f"bad.txt, line 2: {fault}" in said
+        assert "here" not in said
 
 
 def test_a_file_of_shares_holds_the_words_of_topics_that_were_brought(texts, tmp_path):

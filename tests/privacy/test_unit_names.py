@@ -103,7 +103,9 @@ def test_no_promise_is_told_in_the_name_of_somebody_it_does_not_protect(unit):
         fit_topics(TEXTS, epsilon=1.0, unit_name="patient")
 
 
-@pytest.mark.parametrize("name", ["document", "Document", "word", "person or document", "anybody", "any body"])
+@pytest.mark.parametrize(
+    "name", ["document", "Document", "word", "person or document", "anybody", "any body"]
+)
 def test_a_person_is_not_called_like_another_unit(name):
     with pytest.raises(PrivacyError, match="must say what one person is"):
         Ledger(1.0, 1e-6, privacy_unit="person", unit_name=name)

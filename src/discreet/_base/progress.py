@@ -3,14 +3,14 @@
 Where nobody gives a callback, a bar is drawn in a notebook or at an interactive prompt, and nowhere else;
 :func:`show_progress` says otherwise.
 
-:class:`Bars` draws one line a stage, again as work goes on: no thread, nothing to close. A stage that ends within a
+:class:`Bars` draws one line a stage, again as work goes on, with no thread. A stage that ends within a
 second is not shown at all.
 """
 
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -114,6 +114,11 @@ class Bars:
         sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
         sys.stderr.flush()
         self._width = 0 if over else len(line)
+
+    def close(self) -> None:
+        """Leave the line of a stage that was not over when work ended."""
+        with suppress(Exception):  # as in `tell`
+            sys.stderr.write("\n" * bool(self._width))
 
 
 def _bar(done: int, total: int) -> str:

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,7 +75,8 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
     if quiet:
         yield lambda stage, done, total: None
     elif sys.stderr.isatty():
-        yield Bars()
+        with closing(Bars()) as bars:
+            yield bars
     else:
         lines, last = console(), ("", 0, 0)
 

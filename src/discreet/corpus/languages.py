@@ -45,7 +45,7 @@ Stop words
 Public lists of stop words: by language, from files, or of one's own; several add up.
 
 "english" is the list of 318 words that scikit-learn ships. The lists of other languages are those of the library
-``stop-words``, and of seven of them frequent function words that these lack. No list depends on any corpus, so using
+``stop-words``, and of eight of them frequent function words that these lack. No list depends on any corpus, so using
 one costs no privacy; and which language the texts are in is said by whoever calls, never found from the texts.
 """
 
@@ -272,6 +272,7 @@ _NAMES = frozenset(LANGUAGES.values())
 #: Frequent function words that the lists of the library lack: auxiliaries, pronouns, conjunctions, and what an
 #: apostrophe leaves of one.
 _ADDED = {
+    "czech": "abych abychom abys abyste bych bychom byste kdyby kdybych kdybychom kdybys kdybyste",
     "italian": (
         "affinché appena attraverso ciascuno cioè circa ciò coll comunque così davvero devi devono doveva dunque "
         "fa fatto finché forse già infatti inoltre insieme là lì magari meno mentre molte neanche nemmeno neppure "

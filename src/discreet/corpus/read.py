@@ -254,8 +254,9 @@ def corpus_of_source(
     if not is_source(source):
         if columns:
             raise ParameterError(
-                f"{', '.join(f'`{name}`' for name in columns)}: for a file or a frame only. Of a list of texts, leave "
-                "out what is empty before, and say whose each is by `persons=`."
+                f"{', '.join(f'`{name}`' for name in columns)}: for a file or a frame only, such as "
+                "pandas.DataFrame(...). Of a list of texts, leave out what is empty before, and say whose each is by "
+                "`persons=`."
             )
         return source
     framed = is_frame(source)

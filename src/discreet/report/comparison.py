@@ -134,7 +134,7 @@ class Comparison:
         unfit = [f"Do not publish this comparison: {self._label}."] if self._label else []
         apart = (
             f"Shares cannot be compared: the vocabularies differ, {100 * self.apart:.0f} % of one text lies in words "
-            "that the other release has not. No change of a share is called clear."
+            "that the other has not. No change is called clear; fit both with one public list of words to compare them."
         )
         for pair in self.pairs:
             if pair.clear and pair.before is not None and pair.after is not None:

@@ -39,6 +39,7 @@ from discreet.release.release import Release
 ALL = "all texts"
 _SMOOTHING = 0.03
 _PRIOR = 0.01
+_QUOTES = set('"\u201c\u201d\u201e\u00ab\u00bb')
 _EXPECTED = (
     "`topics` must be lists of words by the name of each topic, {'food': ['soup', 'meal'], ...}, or (topic_word, "
     "words): an array of shape (n_topics, n_words) from public text or vectors, and its words."
@@ -115,11 +116,15 @@ def read_topics(path: str | Path) -> Release:
         name, colon, words = line.partition(":")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        if not colon or not name.strip() or not words.strip() or name.strip() in lists:
-            raise ParameterError(
-                f"{path}, line {number}: expected a topic of its own, with a name, a colon and its words, such as "
-                "food: soup meal canteen."
-            )
+        fault = ""
+        if not (colon and name.strip() and words.strip()):
+            fault = "expected a topic, with a name, a colon and its words, such as food: soup meal canteen"
+        elif name.strip() in lists:
+            fault = "a topic of this name stands on an earlier line; put all its words on one"
+        elif set(words) & _QUOTES:
+            fault = "leave out the quotes: each word counts by itself, and no phrases are looked for"
+        if fault:
+            raise ParameterError(f"{path}, line {number}: {fault}.")
         lists[name.strip()] = words.replace(",", " ").split()
     return bring_topics(lists)
 
