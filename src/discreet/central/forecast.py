@@ -433,7 +433,15 @@ def beside_public_vectors(n_units: float, mu: float, forecast: Learnability | No
     The bounds are those of experiments on news, mail, speeches and messages with 20 topics and 2,000 words.
     ``forecast`` of training with vectors: then it is also said what is to be expected without them.
     """
-    said = _beside(max(n_units, 1.0) * mu)
+    signal = max(n_units, 1.0) * mu
+    if signal < VECTORS_ALONE:
+        told = "topics of the vectors alone were better than training on all corpora measured; take them."
+    elif signal < TEXTS_TEACH:
+        told = "it depends on the texts whether training beats topics of the vectors alone; compare the two."
+    else:
+        told = "training was better than topics of the vectors alone on all corpora measured."
+    said = f"Public word vectors: at n mu = {signal:,.0f}, " if math.isfinite(signal) else "Without noise, "
+    said += told
     if forecast is None or not math.isfinite(mu):
         return said
     without = replace(forecast, algorithm="PrivateLDA").with_words_a_unit(forecast.words_a_unit)
@@ -442,20 +450,6 @@ def beside_public_vectors(n_units: float, mu: float, forecast: Learnability | No
         f"{said} Training is expected to lie {gaps[0]} % above a model without privacy with vectors, and {gaps[1]} % "
         "without."
     )
-
-
-def _beside(signal: float) -> str:
-    said = f"Public word vectors: at n mu = {signal:,.0f}, " if math.isfinite(signal) else "Without noise, "
-    if signal < VECTORS_ALONE:
-        return (
-            said + "topics of the vectors alone were better than training on all corpora measured; take them."
-        )
-    if signal < TEXTS_TEACH:
-        return (
-            said
-            + "it depends on the texts whether training beats topics of the vectors alone; compare the two."
-        )
-    return said + "training was better than topics of the vectors alone on all corpora measured."
 
 
 def _plain(number: float) -> str:

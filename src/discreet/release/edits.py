@@ -169,11 +169,8 @@ def merge_topics(release: "Release", *groups: Sequence[int]) -> "Release":
             "merge_topics takes groups of two or more topics, each topic in one of them: merge_topics([1, 4], [2, 7])."
         )
     group_of = {topic: group for group in parts for topic in group}
-    rows: list[list[int]] = []
-    for topic in range(len(release.topic_word)):
-        group = group_of.get(topic, [topic])
-        if group[0] == topic:
-            rows.append(group)
+    groups_of_all = (group_of.get(topic, [topic]) for topic in range(len(release.topic_word)))
+    rows = [group for topic, group in enumerate(groups_of_all) if group[0] == topic]
     return _with_rows(release, rows, _counted(release, topics_merged=len(flat) - len(parts)))
 
 
@@ -262,9 +259,8 @@ def holds_word(text: str, word: str) -> bool:
     if not wanted or max(word) >= _UNSPACED:
         return word.strip() in text
     joined, n = "".join(wanted), len(wanted)
-    if (len(joined) >= _LONG or (joined.isdigit() and len(joined) >= _LONG_NUMBER)) and joined in "".join(
-        parts
-    ):
+    least = _LONG_NUMBER if joined.isdigit() else _LONG
+    if len(joined) >= least and joined in "".join(parts):
         return True
     return any(parts[start : start + n] == wanted for start in range(len(parts) - n + 1))
 

@@ -154,15 +154,13 @@ def check_ledger(ledger: Ledger, next_event: "Event | None" = None, touched: tup
         histories = {tuple(each for each, moved in told if not moved or part in moved) for part in parts}
         steps += _SLOW * len(slow) * len(histories)
     if steps > MOST_STEPS:
+        unread = " Nothing was booked: what this would release could not be read again." * (
+            next_event is not None
+        )
         raise ReleaseError(
             f"the ledger of a release may take {MOST_STEPS:,} steps to price (one for each event and each part that it "
             f"moves; {_SLOW} for one that is not Gaussian), but this one takes more; book repetitions as one event "
-            "(discreet.privacy.accounting.events.composed), or the same event for each part."
-            + (
-                ""
-                if next_event is None
-                else " Nothing was booked: what this would release could not be read again."
-            )
+            f"(discreet.privacy.accounting.events.composed), or the same event for each part.{unread}"
         )
 
 

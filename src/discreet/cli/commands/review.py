@@ -147,11 +147,8 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     if start == 0:
         first = f"; here are the first {n_words}" if len(suspects) > n_words else ""
         found = f"{many(len(suspects), 'word')} to look at, the most suspicious first{first}"
-        blind = (
-            ""
-            if knows_general_language()
-            else (", but rare words were not looked for: pip install 'discreet[review]' (wordfreq)")
-        )
+        blind = ", but rare words were not looked for: pip install 'discreet[review]' (wordfreq)"
+        blind = "" if knows_general_language() else blind
         say.print(f"{found if suspects else 'No word looks suspicious'}{blind}.")
     if not suspects:
         return

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 from discreet._base.progress import Callback, tell
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import Int32Buffer
-from discreet.corpus.files import (
-    PathLike,
-    Problems,
-    Source,
-    open_source,
-    refuse_emptiness_of,
-    unless_damaged,
-)
+from discreet.corpus.files import PathLike, Problems, Source, open_source, refuse_emptiness_of, unless_damaged
 from discreet.corpus.formats.table import Counted
 from discreet.corpus.shards.shard_file import json_bytes, labels_of
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -216,9 +209,8 @@ _VOCABULARY, _PERSONS = "discreet.vocabulary", "discreet.persons"
 _LABELS, _ORIGIN = "discreet.labels", "discreet.word_origin"
 
 
-def read_npz(path: PathLike, callback: Callback | None) -> Counted:
+def read_npz(path: PathLike, _callback: Callback | None) -> Counted:
     """Read what ``scipy.sparse.save_npz`` or :func:`write_corpus` wrote; nothing is unpickled."""
-    del callback
     refuse_emptiness_of(path, "a sparse matrix of scipy.sparse.save_npz")
     damaged = CorpusError(
         f"{os.fspath(path)} is not a sparse matrix of scipy.sparse.save_npz, or is damaged; write it with that."
@@ -255,7 +247,7 @@ def write_npz(corpus: Corpus, file: IO[bytes]) -> None:
     np.savez_compressed(file, **arrays)
 
 
-def read_shards(path: PathLike, callback: Callback | None) -> Counted:
+def read_shards(path: PathLike, _callback: Callback | None) -> Counted:
     """Read all shards of a folder into memory.
 
     Raises
@@ -263,7 +255,6 @@ def read_shards(path: PathLike, callback: Callback | None) -> Counted:
     CorpusError
         Where the folder was not written to its end, or a shard is not the one that was written.
     """
-    del callback
     corpus = ShardedCorpus(Path(path)).to_corpus()
     return Counted(*(getattr(corpus, name) for name in Counted._fields))
 

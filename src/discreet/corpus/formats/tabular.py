@@ -17,12 +17,7 @@ from typing import Any
 from discreet._base.arrays import is_frame
 from discreet._base.validate import first_few, nearest, quoted
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import (
-    PathLike,
-    Problems,
-    refuse_emptiness_of,
-    unless_damaged,
-)
+from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of, unless_damaged
 from discreet.corpus.formats.records import (
     Reading,
     Record,
@@ -78,9 +73,8 @@ def _pieces(source: Any, wanted: list[str]) -> Iterator[Any]:
         present = [name for name in wanted if name in list(source.columns)]
         for number in range(source.npartitions):
             yield source[present].partitions[number].compute()
-    elif hasattr(source, "to_batches") and not hasattr(
-        source, "column_names"
-    ):  # pyarrow's datasets, not its tables
+    elif hasattr(source, "to_batches") and not hasattr(source, "column_names"):
+        # pyarrow's datasets, not its tables
         present = [name for name in wanted if name in source.schema.names]
         yield from source.to_batches(columns=present)
     elif hasattr(source, "collect_batches") and set(wanted) <= set(source.collect_schema().names()):

@@ -203,18 +203,16 @@ def growth(sums: Sums, level: float = 0.95) -> Differences:
 
 def against_rest(sums: Sums, level: float = 0.95) -> Differences:
     """Compare each group with all others added up, all groups and topics together."""
-    every, noise = range(len(sums.topics)), sums.noise * np.sqrt(max(len(sums.topics) - 1, 1))
+    noise = sums.noise * np.sqrt(max(len(sums.topics) - 1, 1))
     rest = Sums(
         sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts, float(noise), sums.count_weight
     )
-    return differences(_some(sums, every, each=True), rest, level, together=True)
+    return differences(sums, rest, level, together=True)
 
 
-def _some(sums: Sums, which: Sequence[int], *, each: bool = False) -> Sums:
-    """Add up some groups, noise included; or with ``each`` leave them apart."""
+def _some(sums: Sums, which: Sequence[int]) -> Sums:
+    """Add up some groups, noise included."""
     topics, counts = sums.topics[list(which)], sums.counts[list(which)]
-    if each:
-        return sums._replace(topics=topics, counts=counts)
     noise = float(sums.noise * np.sqrt(len(topics)))
     return Sums(topics.sum(0, keepdims=True), counts.sum(keepdims=True), noise, sums.count_weight)
 
