@@ -39,7 +39,6 @@ from discreet.release.release import Release
 ALL = "all texts"
 _SMOOTHING = 0.03
 _PRIOR = 0.01
-_QUOTES = set('"\u201c\u201d\u201e\u00ab\u00bb')
 _EXPECTED = (
     "`topics` must be lists of words by the name of each topic, {'food': ['soup', 'meal'], ...}, or (topic_word, "
     "words): an array of shape (n_topics, n_words) from public text or vectors, and its words."
@@ -121,7 +120,7 @@ def read_topics(path: str | Path) -> Release:
             fault = "expected a topic, with a name, a colon and its words, such as food: soup meal canteen"
         elif name.strip() in lists:
             fault = "a topic of this name stands on an earlier line; put all its words on one"
-        elif set(words) & _QUOTES:
+        elif set(words) & set('"\u201c\u201d\u201e\u00ab\u00bb'):
             fault = "leave out the quotes: each word counts by itself, and no phrases are looked for"
         if fault:
             raise ParameterError(f"{path}, line {number}: {fault}.")

@@ -82,8 +82,7 @@ def prevalence(
     elif known == "shards":
         raise ParameterError("shards have labels: give --by label, and the public groups.")
     release = brought.read_topics(model) if model.is_file() else discreet.Release.load(model)
-    options = how.options(known, stop_words=None, release=release)
-    options |= {} if person is None else {"person": person}
+    options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "person": person}
     documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
