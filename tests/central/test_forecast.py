@@ -51,6 +51,7 @@ def test_what_is_advised_would_do():
         "at most 28 topics or at most 189 words or about 2,200 documents or persons."
         in learnability(200, 30, 2000, MU * 1.5).in_words()
     )
+    assert "or about 8 documents or persons." in words(24, 2, 2, 0.84)  # 7.2
     assert "would take" not in words(400, 8, 20000, MU)
     assert "To be good" in words(400, 12, 9000, MU)
 

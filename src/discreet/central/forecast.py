@@ -255,7 +255,7 @@ class Learnability:
                 ways.append(f"an epsilon of {_up(epsilon)} for the topics")
         needed = self.n_words * self.n_topics / (target * self.mu) if self.mu > 0 else math.inf
         if needed < _MOST_UNITS:
-            ways.append(f"about {_up(needed)} documents or persons")
+            ways.append(f"about {_up(math.ceil(needed))} documents or persons")
         name = "good" if target < _USABLE else "usable"
         return f"To be {name} it would take {' or '.join(ways) or 'much less to learn'}."
 
