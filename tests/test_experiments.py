@@ -502,15 +502,9 @@ def data_folder():
 NOT_REMADE = {"park2016/topics.csv", "park2016/matched.csv"}
 
 
-_EARLIER = "its topics come of earlier shares and powers of the plan"
 #: Files that say another thing than their command does today, to be measured anew. Whoever does takes the line away.
 OLD = {
-    "audit/audit.csv": _EARLIER,
     "noisy_topics/topics.csv": "r and its error come of other random halves of the words than today's",
-    "prevalence/newsgroups.csv": _EARLIER,
-    "prevalence/sotu.csv": _EARLIER,
-    "word_lists/lists.csv": _EARLIER,
-    "zhao2020/total.csv": _EARLIER,
 }
 
 
