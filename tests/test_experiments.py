@@ -502,21 +502,8 @@ def data_folder():
 NOT_REMADE = {"park2016/topics.csv", "park2016/matched.csv"}
 
 
-#: Files that say another thing than their command does today, to be measured anew. Whoever does takes the line away.
-OLD = {
-    "noisy_topics/topics.csv": "r and its error come of other random halves of the words than today's",
-}
-
-
-def cases():
-    for name in CHECKS:
-        yield pytest.param(
-            name, marks=[pytest.mark.xfail(strict=True, reason=OLD[name])] if name in OLD else []
-        )
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize("name", CHECKS)
 def test_the_cheapest_row_is_what_its_command_writes(name, shared_data, tmp_path, monkeypatch):
     import matplotlib.figure
 

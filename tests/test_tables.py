@@ -951,6 +951,26 @@ def test_how_right_forecasts_are():
     check(cells)
 
 
+def test_which_topics_are_mostly_noise():
+    topics, cells = csv("noisy_topics/topics"), []
+    told = topics.error < 0.15
+    topics = topics[(topics.epsilon < float("inf")) & (told | (topics.alike < 0.25))]
+    noise, marked = (topics.r < 0.5) | (topics.error >= 0.15), topics["top sum"] >= 0.5
+    names = {
+        "8 planted topics, well apart": "planted apart",
+        "20 planted topics too close to be found": "planted mixed",
+        "12 planted topics, short texts": "planted other",
+    }
+    rows = [row for row in table("research/forecast", "## Which topics are mostly noise")[1:] if row[1]]
+    for name, *shown in rows:
+        here = topics.corpus == names.get(name, name)
+        values = (noise[here & marked].mean(), 1 - marked[here & noise].mean(), marked[here & ~noise].mean())
+        cells += [(name, cell, (value,)) for cell, value in zip(shown, values, strict=True) if cell]
+    assert len(rows) == topics.corpus.nunique()
+    check(cells)
+    assert 0.88 < noise[marked].mean() < 0.95  # "nine topics in ten"
+
+
 def test_how_well_it_works():
     results, cells = csv("word_vectors/results"), []
     head, *rows = table("algorithm", "## How well it works")
