@@ -172,6 +172,13 @@ def test_a_file_without_a_header_is_told_so_and_none_of_its_cells(tmp_path, deli
     assert "its fields are 'text', '2024', '2025'. Name one of these." in refusal(path, person="who")
 
 
+def test_turkish_is_among_the_encodings_that_are_advised(tmp_path):
+    (tmp_path / "a.csv").write_bytes(f"text\n{MARK} ba\u015fvuru \u0131\u015f\u0131k\n".encode("cp1254"))
+    assert '"cp1254" (Turkish)' in refusal(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_bytes(f"text\n{MARK} \u0437\u0430\u044f\u0432\u043a\u0430\n".encode("cp1251"))
+    assert '"cp1251" (Cyrillic)' in refusal(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "cp850"])
 def test_utf8_is_not_read_as_an_encoding_that_reads_anything(tmp_path, encoding):
     """Half of a letter is none: topics of broken words were trained, and called good."""
@@ -198,7 +205,9 @@ def test_a_field_misread_in_letters_beyond_ascii_asks_for_the_encoding(tmp_path)
 def test_a_folder_of_two_encodings_is_not_read_in_one(tmp_path):
     (tmp_path / "1.txt").write_bytes("ma\xf1ana".encode("latin-1"))
     (tmp_path / "2.txt").write_text("plain", encoding="utf-8")
-    assert refusal(tmp_path).endswith('or "cp1250" (Central Europe), as Excel and older programs save it.')
+    assert refusal(tmp_path).endswith(
+        '(Central Europe) or "cp1254" (Turkish), as Excel and older programs save it.'
+    )
     (tmp_path / "3.txt").write_text("ma\xf1ana", encoding="utf-8")
     assert "would misread 1 others" in refusal(tmp_path)
     assert "save the 1 that are not as UTF-8 (1.txt)." in refusal(tmp_path)

@@ -38,6 +38,7 @@ _BEYOND_ASCII = bytes(range(128, 256))
 _USUAL = {
     "cp1252": "Western Europe",
     "cp1250": "Central Europe",
+    "cp1254": "Turkish",
     "cp1251": "Cyrillic",
     "iso-8859-2": "Latin-2",
 }
@@ -323,7 +324,7 @@ def _likely_encodings(content: bytes) -> str:
             if before.isalpha() and after.isalpha()
         )
     likely = [encoding for encoding, n in broken.items() if n == min(broken.values())]
-    named = " or ".join(f'"{encoding}" ({_USUAL[encoding]})' for encoding in likely[:2])
+    named = " or ".join(f'"{encoding}" ({_USUAL[encoding]})' for encoding in likely[:3])
     return f"{named}, as Excel and older programs save it"
 
 
