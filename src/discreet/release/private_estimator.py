@@ -322,12 +322,14 @@ class PrivateEstimator(PlannedEstimator):
                 fault = f"`ledger` must be a Ledger or None, but is {kind_of(self.ledger)}"
                 faults.append(PrivacyError(f"{fault}; Ledger.open makes one of a file."))
         elif (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
-            faults.append(
-                PrivacyError(
-                    f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would "
-                    f"protect {self.privacy_unit} ({self.neighboring}); use one unit and relation for both."
-                )
+            unit = self.ledger.privacy_unit
+            other = unit != self.privacy_unit and unit in self._protects
+            fault = (
+                f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
+                f"{self.privacy_unit} ({self.neighboring}): take {f'`privacy_unit={unit!r}`, or ' if other else ''}a "
+                "ledger of the same unit and relation."
             )
+            faults.append(PrivacyError(fault))
         return faults
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
