@@ -219,7 +219,8 @@ def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"^fit_topics\(\) got .* 'stopwords'\. Did you mean 'stop_words'\?"):
         fit_topics(TEXTS, epsilon=1.0, stopwords="english")
     public = ("vocabulary_is_public", "words_are_public")
-    for typed, meant in (("eps", "epsilon"), ("k", "n_topics"), public):
+    others = (("sep", "delimiter"), ("max_features", "max_words"), ("alpha", "doc_topic_prior"))
+    for typed, meant in (("eps", "epsilon"), ("k", "n_topics"), public, *others):
         with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
             fit_topics(TEXTS, **{"epsilon": 1.0, "n_topics": 2, typed: 1})
     with pytest.raises(

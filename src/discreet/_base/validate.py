@@ -29,9 +29,11 @@ _LONGEST_WORD = 40
 _LONGEST_PATH = 255
 #: What other functions and libraries call a parameter, and what it may be called here.
 _ELSEWHERE = {
-    "n_components": ("n_topics",),
-    "k": ("n_topics",),
+    **dict.fromkeys(("n_components", "k"), ("n_topics",)),
+    "alpha": ("doc_topic_prior",),
+    "max_features": ("max_words",),
     "seed": ("random_state",),
+    "sep": ("delimiter",),
     "column": ("text",),
     "vocabulary_is_public": ("words_are_public",),
     **dict.fromkeys(
