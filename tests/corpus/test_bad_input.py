@@ -130,8 +130,8 @@ CASES = [
     ("a.uci", "2\n3\n", {}, ["line 3: expected the number of entries"]),
     ("a.uci", "2\nx\n3\n", {}, ["line 2: expected the number of words"]),
     ("a.uci", UCI + "2 3 1\n", {}, ["ends after 4 entries, its header promises 3"]),
-    ("a.uci", "1048580\n3\n3\n1 1 1\n1 3 2\n3 2 7\n", {}, ["far more rows or columns than entries"]),
-    ("a.uci", "3\n1048580\n3\n1 1 1\n1 3 2\n3 2 7\n", {}, ["far more rows or columns than entries"]),
+    ("a.uci", "1048580\n3\n3\n1 1 1\n1 3 2\n3 2 7\n", {}, ["far more rows or columns are promised"]),
+    ("a.uci", "3\n1048580\n3\n1 1 1\n1 3 2\n3 2 7\n", {}, ["far more rows or columns are promised"]),
     ("a.uci", UCI[:-6], {}, ["ends after 2 entries, its header promises 3"]),
     *(
         ("a.uci", UCI.replace("2 2 5", other), {}, [f"line 6: {UCI_RULE}"])
@@ -141,7 +141,7 @@ CASES = [
         )
     ),
     ("a.uci", UCI.replace("1 1 2\n1 3 1\n", "1 1 2 1\n3 1\n"), {}, ["line 4", "line 5"]),
-    ("a.uci", "99999999999\n3\n0\n", {}, ["out of range"]),
+    ("a.uci", "99999999999\n3\n0\n", {}, ["rows or columns are promised"]),
     ("a.uci", UCI, {"vocabulary": ["a", "b"]}, ["has 3 columns, but the vocabulary has 2 words"]),
     ("a.uci", UCI, {"vocabulary": ["a", "b", "a"]}, ["position 2 (same as 0)"]),
     ("a.uci", UCI, {"persons": [1]}, ["a.uci: persons must have shape (2,)"]),

@@ -141,9 +141,7 @@ def _read_triples(source: Source, how: _Lines, name: str, callback: Callback | N
     problems, line, n_read = Problems(name), how.first, 0
     # An empty row costs its header nothing, and memory all the same; and each column has a name.
     if max(how.n_rows, how.n_columns) > min(how.n_entries + 2**20, _LARGEST):
-        raise CorpusError(
-            f"{name}: its header promises far more rows or columns than entries; write it anew."
-        )
+        raise CorpusError(f"{name}: far more rows or columns are promised than entries; write it anew.")
     rule = f"; a line holds a document from 1 to {how.n_rows} and a word from 1 to {how.n_columns}"
     rule += f" and a count from {how.least} to {_LARGEST}" if how.n_fields == 3 else ""
     fault = f"expected {how.n_fields} whole numbers{'' if how.real else ' without a decimal point'}, each in its range"
