@@ -39,7 +39,9 @@ if TYPE_CHECKING:
         PrivateLDA,
         PrivateSVILDA,
         TopicPrevalence,
+        check_topics,
         fit_topics,
+        share_topics,
     )
     from discreet.corpus import Corpus, read_corpus
     from discreet.federated import FederatedLDA
@@ -73,9 +75,11 @@ __all__ = [
     "VariationalLDA",
     "WholeDocumentLDA",
     "__version__",
+    "check_topics",
     "compare",
     "fit_topics",
     "read_corpus",
+    "share_topics",
     "show_progress",
 ]
 

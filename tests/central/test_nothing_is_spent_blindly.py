@@ -1,6 +1,7 @@
 """What a fit from Python says before it spends, and what it leaves where words show that the rest is no use."""
 
 import random
+import re
 import warnings
 
 import numpy as np
@@ -15,6 +16,8 @@ from discreet import (
     PrivacyError,
     PrivateCountVectorizer,
     PrivateLDA,
+    TopicPrevalence,
+    check_topics,
     fit_topics,
 )
 from discreet.central import bring_topics, share_topics
@@ -32,39 +35,143 @@ def fit(texts=TEXTS, **how):
     return fit_topics(texts, **({"epsilon": 2.0, "n_topics": 2, "random_state": 0} | how))
 
 
+def some(n_texts, n_words=60):
+    """Texts of six words each: at epsilon 1 about 20 of 60 words are chosen of 2,500, and 0 of 1,000."""
+    words = [f"word{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(n_words)]
+    draw = random.Random(0)
+    return [" ".join(draw.sample(words, 6)) for _ in range(n_texts)]
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.WeakForecastWarning")
 @pytest.mark.parametrize("own", [True, False])
 def test_more_topics_than_the_chosen_words_tell_apart_cost_no_more_than_the_words(own):
-    ledger = None if own else Ledger(2.0)
-    with (
-        pytest.warns(
-            CorpusWarning,
-            match=r"About 6 words would be chosen, too few to tell 12 topics apart: ask for at most n_topics=3",
-        ),
-        pytest.raises(ParameterError) as caught,
-    ):
-        fit(n_topics=12, ledger=ledger)
-    said = str(caught.value)
-    assert said.startswith(
-        "6 words cannot tell 12 topics apart, whatever the noise: ask for at most n_topics=3"
+    ledger = None if own else Ledger(1.0)
+    said = "About 20 words would be chosen from 2,500 documents, too few to tell 13 topics apart: ask for at most n_to"
+    with pytest.warns(CorpusWarning, match=said) as warned, pytest.raises(ParameterError) as caught:
+        fit(some(2500), epsilon=1.0, n_topics=13, ledger=ledger)
+    assert "ends at too few words, the choice of words stays booked, at epsilon = 0.2138. It goes on" in str(
+        warned[0].message
     )
-    assert "Of epsilon 2, 0.432 is spent; another fit on these texts may spend about 1.9" in said
-    if ledger is None:
-        return
-    assert [entry.purpose.split()[0] for entry in ledger.entries] == ["vocabulary"]
-    assert fit(n_topics=3, epsilon=1.8, ledger=ledger).promise.epsilon <= 2.0 * (1 + 1e-9)
-
-
-def test_where_no_word_is_chosen_the_topics_are_not_paid_for():
-    ledger = Ledger(2.0)
-    said = r"About 0 words would be chosen, .*how-to/few-texts.*words stays booked, at epsilon = 0\.02047\."
-    with pytest.warns(CorpusWarning, match=said), pytest.raises(PrivacyError) as caught:
-        fit(epsilon=0.1, ledger=ledger)
-    assert "no word was chosen: too few documents share a word" in str(caught.value)
-    assert "how-to/few-texts" in str(caught.value)
-    assert "Of epsilon 2, 0.02047 is spent; another fit on these texts may spend about 1.9" in str(
+    assert "check_topics looks, and spends nothing" in str(warned[0].message)
+    assert "words cannot tell 13 topics apart, whatever the noise: ask for at most n_topics=" in str(
         caught.value
     )
-    assert len(ledger.entries) == 1
+    assert "Of epsilon 1, 0.2138 is spent; another fit on these texts may spend about 0.9" in str(
+        caught.value
+    )
+    if ledger is not None:
+        assert [entry.purpose.split()[0] for entry in ledger.entries] == ["vocabulary"]
+        assert fit(some(2500), n_topics=3, epsilon=0.9, ledger=ledger).promise.epsilon <= 1.0 * (1 + 1e-9)
+
+
+LETTERS = [first + second + "x" for first in "abcdefghijkl" for second in "abcdefghijkl"]
+HOPELESS = {
+    "no word": (
+        TEXTS,
+        {"epsilon": 0.1},
+        "About 0 words would be chosen from 600 documents, .*how-to/few-texts",
+    ),
+    "few words": (TEXTS, {"n_topics": 12}, "About 6 words .* ask for at most n_topics=3"),
+    "six persons": (
+        TEXTS,
+        {"persons": ["abcdef"[row % 6] for row in range(600)]},
+        "from the texts of 6 persons",
+    ),
+    "nothing but noise": (
+        some(60),
+        {
+            "vocabulary": [*LETTERS, *some(60)[0].split()],
+            "words_are_public": True,
+            "epsilon": 0.1,
+            "n_topics": 50,
+            "stop_words": None,
+        },
+        "The topics would be noise, and nothing would be trained: ask for fewer topics",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", HOPELESS)
+def test_a_fit_that_would_end_without_topics_is_refused_before_anything_is_booked(why):
+    texts, how, said = HOPELESS[why]
+    ledger = Ledger(2.0, privacy_unit="person" if "persons" in how else "document")
+    with pytest.raises(
+        ParameterError, match=f"For you alone.*{said}.* Nothing was booked; .*allow_unlearnable=True"
+    ):
+        fit(texts, ledger=ledger, **how)
+    assert not ledger.entries
+    assert "Refused: " in str(check_topics(texts, **({"epsilon": 2.0, "n_topics": 2} | how)))
+
+
+@pytest.mark.filterwarnings(
+    "ignore::discreet.errors.WeakForecastWarning", "ignore::discreet.errors.CorpusWarning"
+)
+def test_how_often_fits_end_without_topics_is_foretold():
+    """Of sixty texts and public words, fits ended that nothing had been said of."""
+    words = some(60)[0].split() + some(60)[1].split()[:3]
+    how = {"epsilon": 0.5, "n_topics": 4, "vocabulary": words, "words_are_public": True}
+    told = re.search(
+        r"nothing would be trained, with a probability of (\d+) %", str(check_topics(some(60), **how))
+    )
+    chance = int(told[1]) / 100
+    assert 0.1 < chance < 0.5
+    ends = 0
+    for seed in range(60):
+        try:
+            fit(some(60), **how | {"random_state": seed})
+        except ParameterError as ended:
+            ends += "Nothing was trained" in str(ended)
+    assert abs(ends - 60 * chance) < 3 * np.sqrt(60 * chance * (1 - chance))
+
+
+def test_a_public_list_without_a_word_of_the_texts_costs_nothing():
+    ledger = Ledger(2.0)
+    how = {"vocabulary": ["zimmer", "essen", "warten", "schwester"], "words_are_public": True}
+    with pytest.raises(
+        CorpusError, match="no document has a word of the list: expected texts in its language"
+    ):
+        fit(ledger=ledger, **how)
+    assert not ledger.entries
+    fit(["zimmer essen", *TEXTS], ledger=ledger, allow_unlearnable=True, **how)
+
+
+def test_texts_are_looked_at_in_python_as_by_the_command():
+    ledger = Ledger(2.0)
+    seen = check_topics(TEXTS, epsilon=2.0, n_topics=2, ledger=ledger)
+    assert not ledger.entries
+    assert seen.n_documents == 600
+    assert round(seen.n_words) == 6
+    assert str(seen).startswith("600 documents.\nAbout 6 words would be chosen. Forecast:")
+    assert "Warning" not in str(seen)
+    german = check_topics([" ".join(GERMAN)] * 300, epsilon=2.0, n_topics=2)
+    assert re.search(r"Warning: \d+ % of the words that count stand on the German list", str(german))
+    some_more = check_topics(some(2500), epsilon=1.0, n_topics=12)
+    assert "With half of epsilon for the words (vocabulary_share=0.5): about 60 words." in str(some_more)
+    with pytest.raises(TypeError, match="Did you mean 'n_topics'"):
+        check_topics(TEXTS, epsilon=2.0, n_topic=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        check_topics(TEXTS, epsilon=2.0, nonsense=3)
+    with pytest.raises(CorpusError, match="only texts that are held can be looked at"):
+        check_topics(iter(TEXTS), epsilon=2.0)
+    with pytest.raises(PrivacyError, match="epsilon must"):
+        check_topics(TEXTS, epsilon=-1.0)
+
+
+@pytest.mark.parametrize("beside", ["persons", "by"])
+def test_what_stands_beside_a_frame_must_have_its_index(beside):
+    """A shuffled series was laid beside the rows of a frame by position."""
+    frame = pd.DataFrame({"text": TEXTS, "patient": [f"p{row % 40}" for row in range(600)]})
+    ledger = Ledger(2.0, privacy_unit="person" if beside == "persons" else "document")
+    shuffled = frame.sample(frac=1, random_state=0).patient
+    how = {"persons": shuffled}
+    if beside == "by":
+        groups = sorted(set(shuffled))
+        how = {"by": shuffled, "prevalence": TopicPrevalence(None, groups=groups, epsilon=0.5)}
+    with pytest.raises(CorpusError, match=f"{beside} has another index than the documents"):
+        fit(frame, ledger=ledger, **how)
+    with pytest.raises(CorpusError, match="skip_empty= leaves out rows that persons= speaks of"):
+        fit(frame, skip_empty=True, persons=list(shuffled))
+    assert not ledger.entries
 
 
 @pytest.mark.parametrize("column", ["pandas", "polars", "numpy"])
@@ -81,7 +188,7 @@ def test_a_column_of_texts_is_looked_at_as_a_list_is(column):
 def test_a_warning_that_is_an_error_stops_before_anything_is_booked():
     ledger = Ledger(2.0)
     with pytest.raises(CorpusWarning, match="for you alone"):  # as the suite's filters make it
-        fit(n_topics=12, ledger=ledger)
+        fit(some(2500), epsilon=1.0, n_topics=13, ledger=ledger)
     assert not ledger.entries
 
 
@@ -157,11 +264,10 @@ def test_persons_are_looked_at_however_they_are_given(tmp_path):
     ways += [(file, beside), (TEXTS, beside), (frame["text"], beside), (Corpus.from_texts(TEXTS), beside)]
     told = []
     for source, whose in ways:
-        with pytest.warns(CorpusWarning) as warned, pytest.raises(PrivacyError, match="no word was chosen"):
+        with pytest.raises(ParameterError) as caught:
             fit(source, epsilon=0.5, **whose)
-        told.append([str(one.message) for one in warned])
-    assert len(told[0]) == 1
-    assert "About 0 words would be chosen" in told[0][0]
+        told.append(str(caught.value))
+    assert "About 0 words would be chosen from the texts of 40 persons" in told[0]
     assert told[1:] == told[:1] * 7
 
 

@@ -384,7 +384,10 @@ def test_words_and_training_fit_one_ledger_at_the_sum_of_their_epsilons(method, 
 
 def test_ledger_of_another_promise_is_refused():
     for ledger in (Ledger(2.0, 1e-6, privacy_unit="person"),):
-        with pytest.raises(PrivacyError, match=r"take privacy_unit='person', or a ledger of the same unit"):
+        with pytest.raises(
+            PrivacyError,
+            match=r"say whose each document is .*, or a ledger of the same unit",
+        ):
             PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
 
 

@@ -68,11 +68,14 @@ def test_about_as_many_words_are_chosen_as_it_says(notes, capsys):
         told = capsys.readouterr().out
         if epsilon == "0.3":
             assert "About 0 words would be chosen" in told
-            assert told.count("words would be chosen, too few to tell 2 topics apart") == 1
+            few = "words would be chosen from the texts of 401 persons, too few to tell 2 topics apart"
+            assert told.count(f"Refused: About 0 {few}") == 1
             assert "1 word" not in told
             assert "how-to/few-texts" in told
             assert run(f"fit {LINE} --epsilon {epsilon} --out n".split()) == 2
-            assert "no word was chosen" in capsys.readouterr().err
+            said = capsys.readouterr().err
+            assert f"About 0 {few}" in said
+            assert "Nothing was booked; --set allow_unlearnable=true goes on all the same." in said
         else:
             assert run(f"fit {LINE} --seed 0 --out m".split()) == 0
             assert len((notes / "m" / "vocabulary.txt").read_text().split()) == 6
@@ -94,8 +97,8 @@ def test_a_number_of_topics_is_not_advised_of_stop_words(notes, capsys):
     assert run(line.split()) == 0
     told = capsys.readouterr().out
     assert (
-        "About 15 words would be chosen, stop words among them, too few to tell 9 topics apart: let more"
-        in told
+        "About 15 words would be chosen from the texts of 401 persons, stop words among them, too few to tell 9 topics "
+        "apart: let more" in told
     )
 
 
@@ -216,21 +219,17 @@ def test_fit_warns_before_it_spends_though_nobody_can_be_asked(notes, capsys):
     assert said.count(told) == 1
     (warned,) = [one for one in said.splitlines() if told in one]
     assert warned.startswith("PRIVATE | Before anything is spent, and for you alone")
-    assert warned.endswith("Leave them out: --stop-words german.")
+    assert "Leave them out: --stop-words german. It goes on all the same" in warned
+    assert warned.endswith("as to end here would tell of the texts: stop it, or run `discreet check` first.")
     assert said.index(told) < said.index("choosing words")
     assert run(f"{line} --out n --quiet".split()) == 0
     assert warned in capsys.readouterr().err  # else a budget is wasted without a word
 
 
-def test_fit_says_before_it_spends_that_hardly_a_word_will_be_chosen(notes, capsys):
+def test_fit_is_refused_where_hardly_a_word_would_be_chosen(notes, capsys):
+    """It warned, went on, ended at the words, and they stayed booked."""
     assert run(f"fit {LINE} --epsilon 0.02 --ledger b.json --out m --seed 0".split()) == 2
     said = capsys.readouterr().err
-    (warned,) = [
-        one for one in said.splitlines() if one.startswith("PRIVATE | ") and "would be chosen" in one
-    ]
-    assert "About 0 words would be chosen, too few to tell 2 topics apart" in warned
-    assert warned.endswith("as to end here would tell of the texts: stop it, or run `discreet check` first.")
-    spent = warned.rpartition(" the choice of words stays booked, at epsilon = ")[2].partition(". ")[0]
-    assert f"Of epsilon 0.02, {spent} is spent" in said  # as it came
-    assert "simplefilter" not in said
-    assert said.index(warned) < said.index("no word was chosen")
+    assert "For you alone, because it is exact: About 0 words would be chosen from the texts of 401" in said
+    assert "choosing words" not in said
+    assert not (notes / "b.json").exists()

@@ -285,9 +285,14 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f" Did you mean {quoted(near[0])}?" if near else ""
 
 
-def suggesting(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Have a misspelt keyword refused with the one that was meant, as Python does by itself from 3.13 on."""
-    names = inspect.signature(function).parameters
+def suggesting(
+    function: Callable[Given, Returned], like: Callable[..., Any] | None = None
+) -> Callable[Given, Returned]:
+    """Have a misspelt keyword refused with the one that was meant, as Python does by itself from 3.13 on.
+
+    ``like``: the function that it hands its keywords to.
+    """
+    names = inspect.signature(like or function).parameters
 
     @wraps(function)
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:

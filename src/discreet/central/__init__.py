@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet._base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.central._fit_topics import fit_topics
+    from discreet.central._fit_topics import check_topics, fit_topics
     from discreet.central.choose_n_topics import choose_n_topics_privately
     from discreet.central.forecast import learnability
     from discreet.central.prevalence.brought import bring_topics, share_topics
@@ -29,6 +29,7 @@ __all__ = [
     "PrivateSVILDA",
     "TopicPrevalence",
     "bring_topics",
+    "check_topics",
     "choose_n_topics_privately",
     "fit_topics",
     "learnability",

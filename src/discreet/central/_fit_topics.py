@@ -13,11 +13,11 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
-from discreet._base.persons import knows_persons, n_rows_of
+from discreet._base.persons import check_same_rows, knows_persons, n_rows_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
     FLAG,
@@ -39,7 +39,7 @@ from discreet.central.prevalence.estimator import (
     shares_booked,
 )
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
-from discreet.central.preview import left_for_topics, warn_of
+from discreet.central.preview import Preview, left_for_topics, look_at, preview
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out, public_words
 from discreet.central.vocabulary.vectorizer import (
@@ -56,6 +56,7 @@ from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import (
     BudgetExceeded,
+    CorpusError,
     CorpusWarning,
     DiscreetError,
     ParameterError,
@@ -253,88 +254,28 @@ def fit_topics(
     Of a file or a frame, with several texts a person: ``fit_topics("notes.csv", text="note", person="patient",
     epsilon=2)``.
     """
-    given = dict(locals())  # nothing but the parameters yet
-    whose = "document" if person is None and persons is None else "person"
-    given["privacy_unit"] = whose if privacy_unit is None else privacy_unit
-    words, topics = estimators(**{name: value for name, value in given.items() if name not in _OF_A_CALL})
-    columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
-    cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
-    of_source = is_source(texts_or_corpus)
-    if vocabulary is not None:
-        words.vocabulary = vocabulary = public_words(vocabulary)
-        if (
-            not of_source and n_rows_of(texts_or_corpus) is None
-        ):  # an iterator is read once its cost is booked
-            cut.check_reach(vocabulary)
-    if of_source and prevalence is not None and isinstance(by, str):
-        columns, by = columns | {"by": by}, None
-    folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
-    texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut, vocabulary)
-    if of_source:
-        if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
-            _warn_of_persons(texts_or_corpus, columns)
-        words.set_params(**_CUT_ALREADY)
-    check_kind(texts_or_corpus)
-    if privacy_unit is None:
-        privacy_unit = "person" if knows_persons(texts_or_corpus) else whose
-    words.privacy_unit = topics.privacy_unit = privacy_unit
-    about_groups: list[DiscreetError] = []
-    if prevalence is not None or by is not None:
-        by = by if prevalence is None else labels_for(texts_or_corpus, by)
-        check_rows_of_labels(texts_or_corpus, by, persons)
-        about_groups = faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon, n_topics)
-    theirs = ledger_of_choices(texts_or_corpus)
-    refuse(
-        [
-            *faults_of_call(topics, texts_or_corpus, persons),
-            *faults_of_counted(texts_or_corpus, words.get_params(deep=False)),
-            *_faults_of_chosen(texts_or_corpus, vocabulary),
-            *about_groups,
-            *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
-        ]
-    )
-    if prevalence is not None:
-        by = check_labels(prevalence, texts_or_corpus, by)
-    if isinstance(texts_or_corpus, Corpus):
-        texts_or_corpus, persons = with_rows(texts_or_corpus, persons, None, texts_or_corpus), None
-        texts_or_corpus = leave_out(texts_or_corpus, cut.left_out)
-    known = vocabulary is None and (
-        bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
-    )
-    chosen = [] if known or vocabulary is not None else [words]
+    ready = _ready(dict(locals()))  # nothing but the parameters yet
+    words, topics, book, counts = ready.words, ready.topics, ready.book, ready.texts
     where = [] if prevalence is None else [prevalence]
+    chosen = [words] if ready.chooses else []
     # What words show may then decide that no topics are booked.
-    in_turn = bool(chosen) and not where and math.isfinite(epsilon)
-    share = 0.0 if in_turn else None  # nothing but Gaussian noise follows
-    own = theirs or Ledger(
-        epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name, failure_share=share
-    )
-    topics.ledger = words.ledger = book = ledger or own
-    words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * delta, book))
-    listed = carried(texts_or_corpus, "vocabulary") if vocabulary is None else vocabulary
-    refuse_too_few(topics, max_words if chosen else len(listed))
-    if carried(texts_or_corpus, "vocabulary") is None and n_rows_of(texts_or_corpus) is not None:
-        read = watched(callback, "counting words", texts_or_corpus)
-        counted = Corpus.from_texts(read, tokenizer=cut, vocabulary=vocabulary, persons=persons)
-        texts_or_corpus, persons = counted, None
-    if isinstance(texts_or_corpus, Corpus):
-        seen = texts_or_corpus
-        seen = seen if vocabulary is None else seen.restrict(vocabulary, words_are_public=True)
-        warn_of(seen, words, topics, book.called, in_turn if chosen else None)
+    in_turn = ready.chooses and not where and math.isfinite(epsilon)
+    if isinstance(counts, Corpus):
+        look_at(ready.looked_at(), words, topics, book.called, in_turn if chosen else None)
     alone = book if in_turn else None
     if chosen or where:
         topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
     if chosen and word_vectors is not None:
         check_vectors(word_vectors)
-    public = None if chosen else read_public(topics, listed)
+    public = None if chosen else read_public(topics, ready.listed)
     at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
     now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
     booked = book_together(book, *now, at_epsilon=at, then=then)
-    counts: Any = texts_or_corpus
+    persons = ready.persons
     if chosen:
-        counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
-    elif not known:
-        counts, persons = words.fit_transform(texts_or_corpus, persons=persons), None
+        counts, persons = count_booked(words, booked[0], counts, persons), None
+    elif not ready.known:
+        counts, persons = words.fit_transform(counts, persons=persons), None
     try:
         if in_turn:
             refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
@@ -343,10 +284,152 @@ def fit_topics(
             public = read_public(topics, counts.vocabulary, booked=True)
         release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
         if prevalence is not None:
-            shares_booked(prevalence, booked[-1], release, counts, by, persons)
+            shares_booked(prevalence, booked[-1], release, counts, ready.by, persons)
     finally:
         drop_for_now(counts)
     return release
+
+
+@partial(suggesting, like=fit_topics)
+def check_topics(texts_or_corpus: Any, **settings: Any) -> Preview:
+    """Say what is in texts, and what :func:`fit_topics` with the same arguments would do: free, and for you alone.
+
+    Parameters
+    ----------
+    texts_or_corpus
+        As for :func:`fit_topics`; no iterator and no shards.
+    **settings
+        As for :func:`fit_topics`.
+
+    Returns
+    -------
+    Preview
+        Printed, it says what is to be known, a line each: documents, persons, about how many words would be chosen, the
+        forecast, and what is wrong. Exact, so as private as the texts: no promise covers it. Nothing is booked.
+
+    Raises
+    ------
+    ParameterError, PrivacyError, CorpusError
+        Where :func:`fit_topics` would refuse the arguments or the texts.
+
+    Examples
+    --------
+    >>> texts = ["the senate passed a law", "a storm hit the coast"] * 500
+    >>> print(check_topics(texts, epsilon=4.0, n_topics=2))  # doctest: +ELLIPSIS
+    1,000 documents.
+    About 6 words would be chosen. Forecast: ...
+    """
+    given = inspect.signature(fit_topics).bind(texts_or_corpus, **settings)
+    given.apply_defaults()
+    ready = _ready(given.arguments)
+    if not isinstance(ready.texts, Corpus):
+        raise CorpusError(
+            "only texts that are held can be looked at: expected a list, a frame, a file or a Corpus."
+        )
+    return preview(ready.looked_at(), ready.words, ready.topics, ready.book.called)
+
+
+class _Ready(NamedTuple):
+    """A run whose arguments are right, before anything is booked; texts that are held are counted. Private."""
+
+    words: PrivateCountVectorizer
+    topics: PrivateLDA
+    book: Ledger
+    texts: Any
+    persons: Any
+    by: Any
+    #: Public words, if any are: those asked for, and those that come with the texts.
+    vocabulary: tuple[str, ...] | None
+    listed: tuple[str, ...] | None
+    #: Whether the words of the texts are public already, and whether words are to be chosen.
+    known: bool
+    chooses: bool
+
+    def looked_at(self) -> Corpus:
+        """Return what a preview is of."""
+        return (
+            self.texts
+            if self.vocabulary is None
+            else self.texts.restrict(self.vocabulary, words_are_public=True)
+        )
+
+
+def _ready(given: dict[str, Any]) -> _Ready:
+    """Check the arguments of :func:`fit_topics`, and count texts that are held."""
+    of = SimpleNamespace(**given)
+    texts, persons, by, vocabulary, unit = (
+        of.texts_or_corpus,
+        of.persons,
+        of.by,
+        of.vocabulary,
+        of.privacy_unit,
+    )
+    whose = "document" if of.person is None and persons is None else "person"
+    words, topics = estimators(
+        **{name: value for name, value in given.items() if name not in _OF_A_CALL}
+        | {"privacy_unit": unit or whose}
+    )
+    columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
+    cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
+    of_source = is_source(texts)
+    if vocabulary is not None:
+        words.vocabulary = vocabulary = public_words(vocabulary)
+        if not of_source and n_rows_of(texts) is None:  # an iterator is read once its cost is booked
+            cut.check_reach(vocabulary)
+    check_same_rows(texts, persons, "persons", "the documents")
+    if of.skip_empty and persons is not None:
+        raise CorpusError(
+            "skip_empty= leaves out rows that persons= speaks of; name the column of persons instead: `person=`."
+        )
+    if of_source and of.prevalence is not None and isinstance(by, str):
+        columns, by = columns | {"by": by}, None
+    elif of_source:
+        check_same_rows(texts, by, "by", "the documents")
+    folder = isinstance(texts, str | os.PathLike) and is_folder(texts)
+    texts = corpus_of_source(texts, columns, cut, vocabulary)
+    if of_source:
+        if unit is None and whose == "document" and math.isfinite(of.epsilon) and not folder:
+            _warn_of_persons(texts, columns)
+        words.set_params(**_CUT_ALREADY)
+    check_kind(texts)
+    if unit is None:
+        unit = "person" if knows_persons(texts) else whose
+    words.privacy_unit = topics.privacy_unit = unit
+    about_groups: list[DiscreetError] = []
+    if of.prevalence is not None or by is not None:
+        by = by if of.prevalence is None else labels_for(texts, by)
+        check_rows_of_labels(texts, by, persons)
+        about_groups = faults_with_topics(of.prevalence, texts, by, unit, of.epsilon, of.n_topics)
+    theirs = ledger_of_choices(texts)
+    refuse(
+        [
+            *faults_of_call(topics, texts, persons),
+            *faults_of_counted(texts, words.get_params(deep=False)),
+            *_faults_of_chosen(texts, vocabulary),
+            *about_groups,
+            *_faults_of_name(of.unit_name, unit, of.ledger or theirs),
+        ]
+    )
+    if of.prevalence is not None:
+        by = check_labels(of.prevalence, texts, by)
+    if isinstance(texts, Corpus):
+        texts, persons = with_rows(texts, persons, None, texts), None
+        texts = leave_out(texts, cut.left_out)
+    known = vocabulary is None and (bool(carried(texts, "words_are_public")) or _chosen_before(texts))
+    chooses = not known and vocabulary is None
+    # nothing but Gaussian noise follows on a choice of words
+    share = 0.0 if chooses and of.prevalence is None and math.isfinite(of.epsilon) else None
+    own = theirs or Ledger(
+        of.epsilon, of.delta, privacy_unit=unit, unit_name=of.unit_name, failure_share=share
+    )
+    topics.ledger = words.ledger = book = of.ledger or own
+    words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * of.delta, book))
+    listed = carried(texts, "vocabulary") if vocabulary is None else vocabulary
+    refuse_too_few(topics, of.max_words if chooses else len(listed))
+    if carried(texts, "vocabulary") is None and n_rows_of(texts) is not None:
+        read = watched(of.callback, "counting words", texts)
+        texts, persons = Corpus.from_texts(read, tokenizer=cut, vocabulary=vocabulary, persons=persons), None
+    return _Ready(words, topics, book, texts, persons, by, vocabulary, listed, known, chooses)
 
 
 def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:

@@ -4,6 +4,12 @@ Words: a word of weight w, the sum of what units give it (:mod:`~discreet.centra
 chosen with probability :math:`\Phi((w - \rho) / \sigma)`; their sum, at most ``max_words``, is how many to expect.
 What is learned of them is the forecast (:mod:`discreet.central.forecast`) of the exact number of units. No promise
 covers any of it: it is shown to nobody but the holder, and no release has it.
+
+A fit ends without topics where too few words are chosen, or the noisy number of units says that the topics would be
+noise. Where it would end so for certain, but for one chance in a thousand million, it is refused before anything is
+booked: to end there tells hardly more than the fit would have told. Words are counted as if their number were Poisson
+(it spreads less); the number of units has the noise that its share of the budget leaves. Where it may end so, whoever
+holds the texts is warned, and the fit goes on: to end there would tell of the texts.
 """
 
 import copy
@@ -13,17 +19,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, pdtrc
 
 from discreet._base.callers import warn_caller
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
-from discreet.central.private_lda import PrivateLDA
+from discreet.central.plan import COUNT_SHARE
+from discreet.central.private_lda import GO_ON, PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
 from discreet.central.vocabulary.units import rank_words
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
-from discreet.errors import CorpusWarning, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, CorpusWarning, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
@@ -39,7 +46,12 @@ _WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
 _EPSILONS, _FAR = (1.0, 2.0, 4.0, 8.0), 8.0
 #: Where so many words of a text are numbers, it is a date or a code.
 _OF_NUMBERS = 0.9
-_STOP = ' To stop before that, make this warning an error: warnings.simplefilter("error", CorpusWarning).'
+_NO_WORD = (
+    "no document has a word of the list: expected texts in its language. Is `text` the field of the texts?"
+)
+#: Where a fit ends without topics but for so small a chance, it is refused; where that is as likely, it is warned of.
+_CERTAIN, _LIKELY = 1e-9, 0.05
+_GOES_ON = " It goes on, as to end here would tell of the texts: check_topics looks, and spends nothing."
 
 
 class Preview(NamedTuple):
@@ -63,6 +75,19 @@ class Preview(NamedTuple):
     numbers: float
     #: Words that are to be expected at other epsilons, and at this one.
     words_at: tuple[tuple[float, float], ...]
+    #: And at this one where half of it goes to the choice of words.
+    words_at_half: float
+    #: The probability that enough words are chosen, and that enough units are counted for topics to be trained.
+    enough_words: float
+    enough_units: float
+
+    def __str__(self) -> str:
+        return "\n".join(self.in_words(str))
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a fit would end without topics for certain."""
+        return min(self.enough_words, self.enough_units) < _CERTAIN
 
     @property
     def few_words(self) -> bool:
@@ -107,7 +132,9 @@ class Preview(NamedTuple):
             ask = f"ask for at most `n_topics={most}`, or " if most > 1 and strange is None else ""
             more = f"let more words be chosen, by a larger epsilon, more texts or a public list of words. {FEW_TEXTS}"
             among = ", stop words among them" if words and strange is not None else ""
-            few = f"{words} word{'s' * (words != 1)} would be chosen{among}"
+            few = (
+                f"{words} word{'s' * (words != 1)} would be chosen from {self._whose('the texts of ')}{among}"
+            )
             said = f"About {few}, too few to tell {topics} topics apart: "
             if listed:
                 said, more = (
@@ -115,24 +142,29 @@ class Preview(NamedTuple):
                     "take a longer one.",
                 )
             told.append(("n_topics", ParameterError(said + ask + more)))
-        if self.forecast.difficulty > HOPELESS or self.n_empty == self.n_documents:
+        if self.enough_units < 1 - _LIKELY and self.enough_words >= _CERTAIN:
+            chance = math.ceil(100 * (1 - self.enough_units))
             said = (
-                "The topics would be noise, and nothing would be trained: ask for fewer topics, spend a larger "
-                "epsilon, or bring topics of public text and release their shares alone."
+                "The topics would be noise, and nothing would be trained"
+                + f", with a probability of {chance} %, although all would be booked" * (chance < 100)
+                + ": ask for fewer topics, spend a larger epsilon, or bring topics of public text and release their "
+                "shares alone."
             )
-            if listed:
-                there = self.n_documents - self.n_empty
-                said = f"{there:,} of {self.n_documents:,} documents have a word of the list. {said}"
             told.append(("n_topics", ParameterError(said)))
+        if self.n_empty == self.n_documents and listed:
+            told.append(("text", ParameterError(_NO_WORD)))
         if self.delta is not None:
             told.append(("delta", ParameterError(f"`delta` {self.delta}")))
         return told
+
+    def _whose(self, texts_of: str = "") -> str:
+        return f"{texts_of * (self.called != 'document')}{self.n_units:,} {plural(self.called)}"
 
     def in_words(self, name: Callable[[Parameter | Proposal], str]) -> list[str]:
         """Return what is to be known, a line each, warnings last; ``name`` says how parameters are called."""
         whose = f"{self.n_documents:,} documents"
         if self.called != "document":
-            whose += f" of {self.n_units:,} {plural(self.called)}, at most {self.most_documents:,} of one"
+            whose += f" of {self._whose()}, at most {self.most_documents:,} of one"
         empty = f"; {self.n_empty:,} without a word that counts" if self.n_empty else ""
         lines = [f"{whose}{empty}."]
         if not self.few_words:  # of which a warning says all
@@ -142,7 +174,16 @@ class Preview(NamedTuple):
             epsilons = ", ".join(f"{epsilon:g}" for epsilon, _ in self.words_at)
             numbers = ", ".join(f"{words:,.0f}" for _, words in self.words_at)
             lines.append(f"At epsilon {epsilons}: about {numbers} words.")
-        return lines + [f"Warning: {fault.told(name)}" for _, fault in self.faults()]
+            if round(self.words_at_half) > round(self.n_words):
+                half = name(Proposal("vocabulary_share", 0.5))
+                lines.append(
+                    f"With half of epsilon for the words ({half}): about {self.words_at_half:,.0f} words."
+                )
+        head = "Refused" if self.is_refused else "Warning"
+        told = [
+            (head if about == "n_topics" else "Warning", fault.told(name)) for about, fault in self.faults()
+        ]
+        return lines + [": ".join(each) for each in told]
 
 
 def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, called: str) -> Preview:
@@ -155,6 +196,8 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
     units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
     n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
     words_at: list[tuple[float, float]] = []
+    half, least = 0.0, WORDS_A_TOPIC * topics.n_topics if topics.n_topics > 1 else 1
+    enough_words = float(expected >= least)
     given = corpus.words_are_public or corpus.word_origin.kind == "chosen"
     if not given and math.isfinite(topics.epsilon):
         asked = topics.epsilon
@@ -163,29 +206,34 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         total = units.even_weights(most, even_weights(most, bound.bits))
         held = np.flatnonzero(total)
         weight = total[held] * bound.step
-        near = {epsilon for epsilon in _EPSILONS if asked / _FAR <= epsilon <= asked * _FAR}
-        for epsilon in sorted(near | {asked}):
-            noise, threshold = replace(method, epsilon=method.epsilon * epsilon / asked).rounds[-1]
+
+        def number(epsilon: float) -> float:
+            noise, threshold = replace(method, epsilon=epsilon).rounds[-1]
             chance = float(ndtr((weight - threshold) / noise).sum())
-            words_at.append((epsilon, min(chance, float(words.max_words or chance))))
-        expected = dict(words_at)[asked]
+            return min(chance, float(words.max_words or chance))
+
+        near = {epsilon for epsilon in _EPSILONS if asked / _FAR <= epsilon <= asked * _FAR}
+        words_at = [(each, number(method.epsilon * each / asked)) for each in sorted(near | {asked})]
+        expected, half = dict(words_at)[asked], number(asked / 2)
+        enough_words = float(pdtrc(least - 1, expected)) if len(held) >= least else 0.0
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
     # Of a list that was given the rest of the text was not counted.
     covered = None if given else float(tokens[chosen].sum() / max(tokens.sum(), 1))
     words_in = np.bincount(np.repeat(np.arange(n_units), units.sizes), chosen[units.words], n_units)
-    n_reached = int((words_in > 0).sum())
+    n_reached, mu = int((words_in > 0).sum()), gdp_mu(topics.epsilon, topics.delta)
     forecast = learnability(
         max(round(expected), 1),
         topics.n_topics,
         n_reached,
-        gdp_mu(topics.epsilon, topics.delta),
+        mu,
         delta=topics.delta,
         covered=covered,
         algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
         words_a_unit=max(float(words_in.sum()) / max(n_reached, 1), 1.0),
     )
+    over = n_units * mu - forecast.n_words * topics.n_topics / HOPELESS  # by which the topics are no noise
     return Preview(
         corpus.n_documents,
         int((np.diff(corpus.counts.indptr) == 0).sum()),
@@ -198,19 +246,23 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         large_delta(topics.delta, n_units, called),
         float(tokens[[word.isdecimal() for word in corpus.vocabulary]].sum() / max(tokens.sum(), 1)),
         tuple(words_at),
+        half,
+        enough_words,
+        float(ndtr(over * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
     )
 
 
-def warn_of(
+def look_at(
     corpus: Corpus,
     words: PrivateCountVectorizer,
     topics: PrivateLDA,
     called: str,
     in_turn: bool | None = None,
 ) -> None:
-    """Warn whoever holds the texts, before anything is spent; not of what it was told to go on with.
+    """Refuse a fit that would end without topics for certain, and warn of what else is wrong, before it spends.
 
-    ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
+    Not of what it was told to go on with. ``in_turn`` says whether topics are booked only once words are chosen; None
+    where none are to be chosen.
     """
     free = math.isinf(topics.epsilon)
     go_on = {
@@ -219,13 +271,17 @@ def warn_of(
         "delta": free or topics.allow_large_delta,
     }
     seen = preview(corpus, words, copy.copy(topics), called)
+    told = [(about, fault) for about, fault in seen.faults() if not go_on.get(about, False)]
+    if in_turn is None and seen.n_empty == seen.n_documents:
+        raise CorpusError(_NO_WORD)
+    ends = [part for about, fault in told if about == "n_topics" for part in (*fault.args, " ")]
+    if ends and seen.is_refused:
+        raise ParameterError("For you alone, because it is exact: ", *ends, f"Nothing was booked; {GO_ON}")
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
-    for about, fault in seen.faults():
-        if not go_on.get(about, False):
-            before = "Before anything is spent, and for you alone, because it is exact: "
-            costs = cost if about == "n_topics" else ""
-            told = ParameterError(before, *fault.args, costs)
-            warn_caller(CorpusWarning(told, _STOP if costs else ""))
+    for about, fault in told:
+        before = "Before anything is spent, and for you alone, because it is exact: "
+        costs = cost if about == "n_topics" else ""
+        warn_caller(CorpusWarning(ParameterError(before, *fault.args, costs), _GOES_ON))
 
 
 def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: bool) -> str:

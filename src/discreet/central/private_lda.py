@@ -27,7 +27,8 @@ from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
 
-_GO_ON = "`allow_unlearnable=True` goes on all the same."
+#: What refuses a hopeless fit, and how to go on.
+GO_ON = "`allow_unlearnable=True` goes on all the same."
 
 
 @validate.elsewhere(
@@ -183,7 +184,7 @@ class PrivateLDA(PrivateTopicModel):
         if forecast.difficulty <= HOPELESS:
             return []
         least_of_all = "" if n_words else f"With {WORDS_A_TOPIC} words a topic, which is the best case: "
-        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
+        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {GO_ON}"
         return [ParameterError(said)]
 
     def _faults_of_words(self, n_words: int, spent: str = "Nothing was booked") -> list[DiscreetError]:
@@ -196,7 +197,7 @@ class PrivateLDA(PrivateTopicModel):
         ask = (
             f"ask for at most `n_topics={most}`, or for more words" if most > 1 else "topics need more words"
         )
-        return [ParameterError(f"{said}{ask}. {spent}; {_GO_ON}")]
+        return [ParameterError(f"{said}{ask}. {spent}; {GO_ON}")]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
         given = self.word_vectors

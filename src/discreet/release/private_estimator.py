@@ -323,11 +323,11 @@ class PrivateEstimator(PlannedEstimator):
                 faults.append(PrivacyError(f"{fault}; Ledger.open makes one of a file."))
         elif (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
             unit = self.ledger.privacy_unit
-            other = unit != self.privacy_unit and unit in self._protects
+            whose = unit == "person" and self.privacy_unit == "document" and unit in self._protects
+            told = "`privacy_unit='person'` and say whose each document is (`persons=`, or the column `person=`), or "
             fault = (
                 f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
-                f"{self.privacy_unit} ({self.neighboring}): take {f'`privacy_unit={unit!r}`, or ' if other else ''}a "
-                "ledger of the same unit and relation."
+                f"{self.privacy_unit} ({self.neighboring}): take {told * whose}a ledger of the same unit and relation."
             )
             faults.append(PrivacyError(fault))
         return faults

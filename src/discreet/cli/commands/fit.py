@@ -200,8 +200,8 @@ def _for_the_holder(told: bool, usual: Any) -> Callable[..., None]:
         if not isinstance(message, CorpusWarning):
             usual(message, *where)
         elif not told:
-            ends = any(message.args[1:])  # at too few words
-            console().print(PRIVATE + message.args[0].told(as_option("fit")) + _GOES_ON * ends)
+            of_the_fit = any(message.args[1:])
+            console().print(PRIVATE + message.args[0].told(as_option("fit")) + _GOES_ON * of_the_fit)
 
     return show
 
