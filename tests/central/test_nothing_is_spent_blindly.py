@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from discreet import (
     BudgetExceeded,
@@ -197,6 +198,12 @@ def test_the_language_of_the_texts_is_held_against_the_stop_words():
     with pytest.warns(CorpusWarning, match=r"German list .* Leave them out: stop_words='german'"):
         fit(texts)
     fit(texts, stop_words="german")
+    ledger = Ledger(2.0)
+    for held in (texts, Corpus.from_texts(texts)):
+        with pytest.raises(CorpusWarning, match=r"German list .* Leave them out: stop_words='german'"):
+            PrivateCountVectorizer(epsilon=1.0, stop_words=None, ledger=ledger).fit(held)
+    assert not ledger.entries
+    PrivateCountVectorizer(epsilon=1.0, stop_words="german", ledger=ledger).fit(texts)
     italian = "la il una da si le ma lui noi che di per non della camera letto notte infermiera".split()
     drawn = [" ".join(DRAWN.choices(italian, k=9)) for _ in range(600)]
     with warnings.catch_warnings(record=True) as told:
@@ -206,6 +213,25 @@ def test_the_language_of_the_texts_is_held_against_the_stop_words():
     assert len(of_lists) == 1  # and not of Romanian, whose list shares words
     assert "stop_words='italian'" in of_lists[0]
     fit()  # a warning would be an error
+
+
+def test_a_pipeline_whose_topics_the_ledger_cannot_pay_pays_for_no_words():
+    """The same cell run again booked words a second time, and ended at the topics."""
+    ledger = Ledger(2.0)
+    words = PrivateCountVectorizer(epsilon=0.5, ledger=ledger, random_state=0)
+    topics = PrivateLDA(2, epsilon=1.9, ledger=ledger, random_state=0)
+    pipe = make_pipeline(words, topics)
+    assert len(pipe.fit(TEXTS)[-1].release_.ledger.entries) == 2
+    with pytest.raises(BudgetExceeded, match=r"'vocabulary .* and 'topics .*the total of 4 bookings"):
+        pipe.fit(TEXTS)
+    assert len(ledger.entries) == 2
+    anew = Ledger(2.0)
+    pipe.set_params(privatecountvectorizer__ledger=anew, privatelda__ledger=anew, privatelda__n_topics=0)
+    with pytest.raises(ParameterError, match="n_topics must"):
+        pipe.fit(TEXTS)
+    assert not anew.entries
+    pipe.set_params(privatelda__n_topics=2, privatelda__ledger=None)  # its words say which ledger
+    assert len(pipe.fit(TEXTS)[-1].release_.ledger.entries) == 2
 
 
 def test_who_goes_on_all_the_same_is_not_warned():

@@ -96,10 +96,29 @@ def test_a_short_budget_leaves_everything_as_it_was(how):
     assert vars(fresh) == vars(make(ledger=ledger, **how))
 
 
-def test_bad_data_stay_booked():
+MISSING = COUNTS.toarray().astype(float)
+MISSING[3, 0] = np.nan
+BAD = {
+    "negative": (-COUNTS, "Correct these rows"),
+    "missing": (MISSING, "Correct these rows"),
+    "weights": (COUNTS * 0.3, "such as those of TfidfVectorizer: CountVectorizer counts"),
+    "text": (COUNTS.toarray().astype(str), "text"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_an_array_that_holds_no_counts_costs_nothing(what):
+    ledger = Ledger(4, 1e-5)
+    counts, said = BAD[what]
+    with pytest.raises(CorpusError, match=said):
+        make(ledger=ledger).fit(counts)
+    assert not ledger.entries
+
+
+def test_bad_data_of_another_kind_stay_booked():
     ledger = Ledger(4, 1e-5)
     with pytest.raises(CorpusError):
-        make(ledger=ledger).fit(-COUNTS)
+        make(ledger=ledger).fit(Spy(ledger, -COUNTS))
     assert len(ledger.entries) == 1
 
 

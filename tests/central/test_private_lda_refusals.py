@@ -131,7 +131,7 @@ def with_value(value):
     ],
 )
 def test_bad_counts_are_refused_and_named(X, match):
-    assert fails(CorpusError, match, X) == 1
+    assert fails(CorpusError, match, X) == 0
 
 
 @pytest.mark.parametrize("X", [np.zeros(30), "one text", ["two", "texts"], np.array(["a", "b"])])

@@ -331,10 +331,16 @@ def test_a_short_budget_leaves_everything_as_it_was():
     assert len(ledger.entries) == booked
 
 
-def test_a_broken_text_leaves_the_cost_booked():
+@pytest.mark.parametrize("broken", [5, None, ["a", "text"]])
+def test_a_broken_text_costs_nothing_where_texts_are_held(broken):
     ledger = Ledger(2.0, 1e-5)
-    with pytest.raises(CorpusError):
-        PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit([*TEXTS, 5])
+    words = PrivateCountVectorizer(epsilon=1.0, ledger=ledger)
+    with pytest.raises(CorpusError, match="expected str") as caught:
+        words.fit([*TEXTS, broken])
+    assert not ledger.entries
+    assert ("Corpus.from_tokens" in str(caught.value)) == isinstance(broken, list)
+    with pytest.raises(CorpusError, match="expected str"):
+        words.fit(iter([*TEXTS, broken]))
     assert len(ledger.entries) == 1
 
 

@@ -1,6 +1,5 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
-import inspect
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ from discreet.corpus.vocabulary import (
 from discreet.errors import CorpusError, DiscreetError, PrivacyError
 from discreet.privacy.units import large_delta
 from discreet.release.numbers import public_settings
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, steps_of_pipeline
 from discreet.release.release import Release, ReleasedTopics
 
 
@@ -134,8 +133,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         BudgetExceeded
             Where the ledger has less left. X is not read, and the estimator is as it was.
         CorpusError
-            Where X is not what was expected. The cost stays booked, unless X cannot be counts for its kind alone; where
-            a file of word vectors is not, nothing is booked.
+            Where X is not what was expected. Nothing is booked where X is an array or a sparse matrix, or cannot be
+            counts for its kind alone, nor where a file of word vectors is wrong; otherwise the cost stays booked.
         """
         refuse_texts(X)
         _refuse_words_of_a_pipeline()
@@ -229,12 +228,9 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
 def _refuse_words_of_a_pipeline() -> None:
     """Refuse counts whose words an earlier step of a scikit-learn pipeline took from the texts, which no noise covers.
 
-    A pipeline hands on a bare matrix: only the pipeline itself, which is among the callers, knows who made it.
+    A pipeline hands on a bare matrix: only the pipeline itself knows who made it.
     """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__") != "sklearn.pipeline":
-        frame = frame.f_back
-    for _, step in getattr(None if frame is None else frame.f_locals.get("self"), "steps", ()):
+    for step in steps_of_pipeline():
         if getattr(step, "fixed_vocabulary_", True) is False:
             raise PrivacyError(
                 f"{type(step).__name__} took its words from the texts, which no noise covers; nothing was booked. "

@@ -26,7 +26,7 @@ from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, lea
 from discreet.central.plan import COUNT_SHARE
 from discreet.central.private_lda import GO_ON, PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
-from discreet.central.vocabulary.units import rank_words
+from discreet.central.vocabulary.units import WORDS_OF_A_LANGUAGE, fault_of_language, rank_words
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
@@ -40,8 +40,6 @@ from discreet.release.private_estimator import PrivateEstimator
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-#: Where so much of the text stands on the list of a language, it is written in it.
-_WRITTEN, _WORDS_OF_A_LANGUAGE = 0.1, 5
 #: At which epsilons it is also told how many words would be chosen, and how many times more or less than asked for.
 _EPSILONS, _FAR = (1.0, 2.0, 4.0, 8.0), 8.0
 #: Where so many words of a text are numbers, it is a date or a code.
@@ -98,15 +96,9 @@ class Preview(NamedTuple):
     def faults(self) -> list[tuple[str, ParameterError]]:
         """Return what would make the fit hopeless, with what would help, and the parameter that each is about."""
         told: list[tuple[str, ParameterError]] = []
-        # Related languages share words: the best list only.
-        strange = next(((name, share) for name, share in self.languages[:1] if share >= _WRITTEN), None)
+        strange = fault_of_language(self.languages)
         if strange is not None:
-            language, share = strange
-            said = (
-                f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop words, "
-                f"which is not in use; they would fill the topics. Leave them out: `stop_words={language!r}`."
-            )
-            told.append(("stop_words", ParameterError(said)))
+            told.append(("stop_words", strange))
         if self.numbers >= _OF_NUMBERS:
             said = (
                 f"{100 * self.numbers:.0f} % of the words that count are numbers, as in dates and codes: is `text` the "
@@ -241,7 +233,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
         called,
         expected,
-        language_shares(corpus.vocabulary, tokens, _WORDS_OF_A_LANGUAGE),
+        language_shares(corpus.vocabulary, tokens, WORDS_OF_A_LANGUAGE),
         forecast,
         large_delta(topics.delta, n_units, called),
         float(tokens[[word.isdecimal() for word in corpus.vocabulary]].sum() / max(tokens.sum(), 1)),

@@ -111,7 +111,7 @@ class PrivateLDA(PrivateTopicModel):
     unit; if the ledger was shared, the release states the cost of everything booked on it. ``transform`` is exact,
     so what it returns is as private as the documents it is given.
 
-    The cost is booked before ``X`` is read. If X turns out to be bad, it stays booked.
+    The cost is booked before anything is computed from ``X``; whether an array holds counts is looked at before.
 
     Every call of ``fit`` is a release of its own. Fits without a ``ledger`` each get a new one, which knows nothing
     of the others: whoever tries several settings on one text (a grid search, say) and publishes more than one

@@ -186,11 +186,14 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
         others = [(number, text), *((row, other) for row, other in entries if not isinstance(other, str))]
         rows = [row for row, _ in others]
         kinds = ", ".join(dict.fromkeys(type(other).__name__ for _, other in others))
-        raise CorpusError(
-            f"text {rows_shown(rows)}: expected str, found {kinds}; {len(rows)} in all (a float may be NaN, a missing "
-            "text): decode them, or leave them out, with their persons: [text for text in texts if isinstance(text, "
-            "str)]; of a frame, with text=, `skip_empty=True` does."
+        cure = (
+            "decode them, or leave them out, with their persons: [text for text in texts if isinstance(text, str)]; of "
+            "a frame, with text=, `skip_empty=True` does"
         )
+        if kinds in ("list", "tuple"):
+            cure = "discreet.Corpus.from_tokens takes texts that are split into words"
+        found = f"found {kinds}; {len(rows)} in all (a float may be NaN, a missing text)"
+        raise CorpusError(f"text {rows_shown(rows)}: expected str, {found}: {cure}.")
 
 
 def count_texts(
@@ -346,10 +349,10 @@ def _whole(counts: Any) -> NDArray[Any]:
     note(data < 0, "Negative values in data passed to X")
     note(data > _LARGEST, "counts above 2147483647")
     if faults:
-        raise CorpusError(
-            f"X must hold counts of words, whole numbers from 0: {'; '.join(faults)}. "
-            "Correct these rows or drop them."
-        )
+        cure = "Correct these rows or drop them."
+        if data.any() and (data != np.floor(counts.data)).mean() > 0.5:
+            cure = "These may be weights, such as those of TfidfVectorizer: CountVectorizer counts."
+        raise CorpusError(f"X must hold counts of words, whole numbers from 0: {'; '.join(faults)}. {cure}")
     return data.astype(np.int32, copy=False)
 
 

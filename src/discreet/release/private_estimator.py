@@ -22,6 +22,7 @@ between all fits needs none of this.
 """
 
 import copy
+import inspect
 import math
 import secrets
 import threading
@@ -32,12 +33,15 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
 from discreet._base.persons import check_persons, knows_persons, n_rows_of
 from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
+from discreet.corpus.counting import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import ColumnChoice, choices_of
 from discreet.errors import (
@@ -255,7 +259,18 @@ class PrivateEstimator(PlannedEstimator):
         return Booking(ledger, plan, self._reserve(ledger, plan))
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
-        return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
+        steps = steps_of_pipeline()
+        at = next((place for place, step in enumerate(steps) if step is self), len(steps))
+        later = [
+            step
+            for step in steps[at + 1 :]
+            if isinstance(step, PrivateEstimator) and (step.ledger is None or step.ledger is ledger)
+        ]
+        if not later:
+            return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
+        # A pipeline whose words are paid for and whose topics are not would have spent for nothing.
+        then = [(step.planned_event(), step._entry()) for step in later]
+        return ledger.plan([(plan.event, self._entry())], then=then)[0]
 
     def _notice(self, booking: Booking, counts: Any, texts_digest: str = "", *, later: bool = False) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
@@ -333,9 +348,11 @@ class PrivateEstimator(PlannedEstimator):
         return faults
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
-        """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
+        """Return what is wrong with what comes with X: asks for what X carries, and whether a matrix holds counts."""
         if n_rows_of(X) == 0:
             raise CorpusError("there is nothing to fit: expected at least one document.")
+        if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
+            check_counts(X)
         return [*faults_of_persons(self.privacy_unit, X, persons), *self._faults_of_choices(X)]
 
     def _faults_of_choices(self, X: Any) -> list[DiscreetError]:
@@ -437,6 +454,18 @@ def book_together(
     last = [] if then is None else [(then.planned_event(), then._entry())]  # pyright: ignore[reportPrivateUsage]
     reservations = ledger.plan(parts, at_epsilon=at_epsilon, then=last)
     return [Booking(ledger, *booked) for booked in zip(plans, reservations, strict=True)]
+
+
+def steps_of_pipeline() -> list[Any]:
+    """Return the steps of the scikit-learn pipeline among the callers, which alone knows all of them; or none."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "sklearn.pipeline":
+            steps = getattr(frame.f_locals.get("self"), "steps", ())
+            if steps:
+                return [step for _, step in steps]
+        frame = frame.f_back
+    return []
 
 
 def spent_and_left(ledger: Ledger) -> str:

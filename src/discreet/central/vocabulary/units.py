@@ -14,7 +14,7 @@ sum over shards is the sum over units, in integers: the guarantee is that of the
 so a word has a sum above zero where a unit holds it among those that count, and only there.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import MappingProxyType
@@ -40,6 +40,8 @@ from discreet.engines.engine import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.row_sums import join_rows
 
+#: Where so much of the text stands on the list of a language, so many different words of it, it is written in it.
+_WRITTEN, WORDS_OF_A_LANGUAGE = 0.1, 5
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
 _ABOUT_TEXTS: dict[str, Any] = {
     "ngram_range": (1, 1),
@@ -147,6 +149,18 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
         ParameterError(f"`{name}` has no effect on {kind_of(X)}, whose texts are counted; say it when {how}.")
         for name in idle
     ]
+
+
+def fault_of_language(languages: Sequence[tuple[str, float]]) -> ParameterError | None:
+    """Say where texts are in another language than the stop words, by :func:`language_shares`."""
+    # Related languages share words: the best list only.
+    language, share = next(iter(languages), ("", 0.0))
+    if share < _WRITTEN:
+        return None
+    return ParameterError(
+        f"{100 * share:.0f} % of the words that count stand on the {language.capitalize()} list of stop words, which "
+        f"is not in use; they would fill the topics. Leave them out: `stop_words={language!r}`."
+    )
 
 
 def _by_default(settings: Mapping[str, Any]) -> bool:

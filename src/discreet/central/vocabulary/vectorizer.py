@@ -2,9 +2,9 @@ r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under d
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
 chooses the words with one of two methods (:mod:`discreet.central.vocabulary.methods`, with their guarantees) and
-books what that costs *before* it counts the texts (a list is looked at before, whether there are blanks between words:
-:mod:`discreet.corpus.languages`); ``transform`` counts. Counts are exact, and as private as the texts: released are the
-words, their noisy weights and how much of the text they make up.
+books what that costs *before* it chooses (texts that are held are looked at before, whether they are texts, with blanks
+between words, and in which language: :mod:`discreet.corpus.languages`); ``transform`` counts. Counts are exact, and as
+private as the texts: released are the words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
 
@@ -20,6 +20,7 @@ import math
 import shutil
 import tempfile
 from dataclasses import KW_ONLY, dataclass
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from weakref import finalize
@@ -30,15 +31,19 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._base import validate
+from discreet._base.callers import warn_caller
+from discreet._base.persons import n_rows_of
 from discreet._base.progress import Callback, telling
 from discreet._base.threads import count_threads
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, release_coverage
 from discreet.central.vocabulary.units import (
+    WORDS_OF_A_LANGUAGE,
     Choice,
     Documents,
     check_kind,
     count_documents,
+    fault_of_language,
     faults_of_counted,
     is_writable,
     public_words,
@@ -48,13 +53,14 @@ from discreet.central.vocabulary.units import (
 )
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.files import PathLike
+from discreet.corpus.languages import language_shares
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.vocabulary import WordOrigin, choices_of
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.errors import CorpusWarning, DiscreetError, ParameterError, PrivacyError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon, plural
@@ -75,6 +81,8 @@ _MOST_WORDS_PER_UNIT = 2**16
 #: Each method, and the rounds that it takes.
 METHODS = {"weighted_gaussian": 1, "sips": 3}
 _FOR_NOW = ".chosen-"
+#: Texts of which the language is looked at.
+_LOOKED_AT = 1000
 #: Where to look when too few words would be chosen.
 FEW_TEXTS = 'What few texts can pay for: "Three hundred texts" in the documentation (how-to/few-texts).'
 
@@ -141,7 +149,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     ParameterError, PrivacyError
         By ``fit``, before X is read, naming all parameters that are out of range.
     CorpusError
-        Where X does not hold texts. The cost stays booked.
+        Where X does not hold texts. Nothing is booked, unless they come from an iterator: then the cost stays booked.
 
     Notes
     -----
@@ -324,7 +332,22 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             origin = WordOrigin.public("words_are_public=True in PrivateCountVectorizer")
             self._set(public_words(self.vocabulary), None, self.ledger, origin)
             return None
+        self._look_at(X)
         return self._fit_booked(self._book(X), X, persons)
+
+    def _look_at(self, X: Any) -> None:
+        """Refuse what are no texts, and warn where they are in another language, before anything is booked."""
+        held = isinstance(X, Corpus) or (n_rows_of(X) is not None and not isinstance(X, ShardedCorpus))
+        if held and math.isfinite(self.epsilon):
+            seen = count_documents(
+                X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT)), self._tokenizer()
+            )
+            strange = fault_of_language(
+                language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel(), WORDS_OF_A_LANGUAGE)
+            )
+            if strange is not None:
+                before = "Before anything is spent, and for you alone, because it is exact: "
+                warn_caller(CorpusWarning(ParameterError(before, *strange.args)))
 
     def _fit_booked(
         self, booking: Booking, X: Any, persons: Any, *, then_topics: bool = False

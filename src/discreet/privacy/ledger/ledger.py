@@ -322,8 +322,9 @@ class Ledger:
     def _check_open(self) -> None:
         if self._closed:
             raise PrivacyError(
-                "this ledger is a closed record (of a release, or pickled); book on the ledger that made it. One that "
-                "several processes may book on is kept in a file: Ledger.open."
+                "this ledger is a closed record (of a release, or pickled); book on the ledger that made it, or, where "
+                "nobody holds that any more, on a new one, and say of its releases that more was spent on these texts: "
+                "with_details(other_spending=...). One that several runs may book on is kept in a file: Ledger.open."
             )
         self._storage.check_process()
 

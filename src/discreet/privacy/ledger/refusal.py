@@ -32,7 +32,7 @@ def refusal(
 
     ``total``: what all costs with it; ``left``: what is left for one Gaussian release.
     """
-    budget, count, left = standing.budget, standing.n_bookings + 1, round_down(left)
+    budget, count, left = standing.budget, standing.n_bookings + len(parts), round_down(left)
     said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in parts)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
     comes_to = f"epsilon = {total.epsilon:.6g} ({total.accountant})"
@@ -50,7 +50,7 @@ def refusal(
                 f"{budget.delta:g}, {float(standing.failure_left):.3g} is left for failures"
             )
         elif at_epsilon is not None:
-            advice += ["; ", *_at_another_epsilon(standing, at_epsilon)]
+            advice += ["; ", *_at_another_epsilon(standing, at_epsilon, left)]
     return [
         f"the budget of epsilon = {budget.epsilon:g} at delta = {budget.delta:g} does not cover {said}: with it, the "
         f"total of {bookings} is {comes_to}. This was not booked. ",
@@ -59,7 +59,7 @@ def refusal(
     ]
 
 
-def _at_another_epsilon(standing: Standing, at_epsilon: EventsAt) -> list[Part]:
+def _at_another_epsilon(standing: Standing, at_epsilon: EventsAt, left: float) -> list[Part]:
     def fits(epsilon: float) -> bool:
         booked = at_epsilon(epsilon)
         after = standing.after(list(booked) if isinstance(booked, Sequence) else [booked])
@@ -68,7 +68,8 @@ def _at_another_epsilon(standing: Standing, at_epsilon: EventsAt) -> list[Part]:
     found = _largest(fits, standing.budget.epsilon)
     if not found:
         return ["no smaller epsilon fits"]
-    return [f"lower its epsilon to at most {found:.3g} (", Proposal("epsilon", found), ")"]
+    own = ", at its own smaller delta," if found > 1.01 * left else ""
+    return [f"lower its epsilon{own} to at most {found:.3g} (", Proposal("epsilon", found), ")"]
 
 
 def _largest(fits: Callable[[float], bool], high: float) -> float:
