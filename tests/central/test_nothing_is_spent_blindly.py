@@ -234,6 +234,21 @@ def test_a_pipeline_whose_topics_the_ledger_cannot_pay_pays_for_no_words():
     assert len(pipe.fit(TEXTS)[-1].release_.ledger.entries) == 2
 
 
+def test_a_seed_does_not_mark_a_ledger_that_had_none():
+    """One fit with a seed made all later releases of a ledger unfit to publish, without a word."""
+    ledger = Ledger(4.0)
+    fit(epsilon=1.0, ledger=ledger, random_state=None)
+    with pytest.raises(
+        PrivacyError, match="random_state would mark all later releases of this ledger .* leave"
+    ):
+        fit(epsilon=1.0, ledger=ledger)
+    assert len(ledger.entries) == 2
+    assert not fit(epsilon=1.0, ledger=ledger, random_state=None).reproducible
+    seeded = Ledger(4.0)
+    for _ in range(2):
+        assert fit(epsilon=1.0, ledger=seeded).reproducible
+
+
 def test_who_goes_on_all_the_same_is_not_warned():
     fit(n_topics=12, allow_unlearnable=True)
     fit(n_topics=12, epsilon=float("inf"))

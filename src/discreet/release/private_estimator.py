@@ -137,6 +137,12 @@ def _digest_of(counts: Any) -> str:
     return digest.hexdigest()
 
 
+def _is_for_release(book: "Ledger") -> bool:
+    """Whether something is booked there, and nothing with a seed."""
+    purposes = [entry.purpose for entry in _entries(book)]
+    return bool(purposes) and not any(NumbersRelease.REPRODUCIBLE in purpose for purpose in purposes)
+
+
 def _entries(book: "Ledger") -> tuple["Entry", ...]:
     """Return what is booked there; nothing where its file was exchanged, which is the affair of whoever books there."""
     try:
@@ -307,7 +313,7 @@ class PrivateEstimator(PlannedEstimator):
     def _entry(self) -> str:
         what, remarks = self._purpose()
         if self.random_state is not None:
-            remarks = [*remarks, "reproducible, not for release"]
+            remarks = [*remarks, NumbersRelease.REPRODUCIBLE]
         return f"{what} ({', '.join(remarks)})" if remarks else what
 
     # ---- refusals, before anything is booked or read
@@ -343,6 +349,12 @@ class PrivateEstimator(PlannedEstimator):
             fault = (
                 f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
                 f"{self.privacy_unit} ({self.neighboring}): take {told * whose}a ledger of the same unit and relation."
+            )
+            faults.append(PrivacyError(fault))
+        elif self.random_state is not None and _is_for_release(self.ledger):
+            fault = (
+                "`random_state` would mark all later releases of this `ledger` as reproducible, not for release, and its "
+                "bookings until now had no seed: leave `random_state` out, or take a ledger of its own."
             )
             faults.append(PrivacyError(fault))
         return faults
