@@ -264,6 +264,21 @@ def test_a_number_or_a_date_among_the_texts_of_a_sheet_is_text(tmp_path):
     assert corpus.n_skipped == 1
 
 
+@pytest.mark.parametrize("person", [123456789012345678, 1234567890123456, 10**15])
+def test_a_number_of_a_sheet_that_may_be_rounded_is_no_person(person, tmp_path):
+    """Four people whose ids have 18 digits were one person, without a word: a sheet keeps 15 of them."""
+    path = tmp_path / "a.xlsx"
+    workbook(path, notes=[["text", "who"], *(["nurse", person + row] for row in range(4))])
+    said = refusal(path, person="who")
+    assert "row 2: field 'who' must name the person, found a number so large that it may be rounded" in said
+    assert "a column stored as text" in said
+    assert str(person)[:15] not in said
+    workbook(path, notes=[["text", "who"], *(["nurse", str(person + row)] for row in range(4))])
+    assert read_corpus(path, person="who").persons.tolist() == [0, 1, 2, 3]
+    workbook(path, notes=[["text", "who"], ["nurse", 10**15 - 1], ["ward", str(10**15 - 1)]])
+    assert read_corpus(path, person="who").persons.tolist() == [0, 0]
+
+
 def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):
     """A "Report of 2024" in the first row was taken for the header."""
     path, options = tmp_path / "a.xlsx", {"text": "Nota", "person": "Socio"}

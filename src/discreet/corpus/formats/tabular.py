@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.arrays import is_frame
+from discreet._base.persons import person_key
 from discreet._base.validate import first_few, nearest, quoted
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of, unless_damaged
@@ -256,7 +257,10 @@ def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iter
 
 
 def _value(cell: Any) -> Any:
-    """Return what stands in a cell: None where it is empty, an int where a number is whole (all are floats)."""
+    """Return what stands in a cell: None where it is empty, an int where a number is whole (all are floats).
+
+    Those that may be rounded, which name no person, stay floats.
+    """
     if cell == "":
         return None
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    return int(cell) if isinstance(cell, float) and cell.is_integer() and person_key(cell) else cell
