@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.files import read_json
 from discreet._base.progress import Callback
-from discreet._base.validate import Rule, check, optional, path_shown, renamed, suggesting
+from discreet._base.validate import Rule, check, is_there, optional, path_shown, renamed, suggesting
 from discreet.corpus.corpus import Corpus, with_rows
 from discreet.corpus.files import PathLike, digest_of, one_file, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
@@ -158,7 +158,13 @@ def read_corpus(
             "skip_empty= leaves out documents that persons= and labels= speak of; "
             "name their columns instead: person=, label=."
         )
-    by_row = {"persons": _one_a_line(persons, encoding), "labels": _one_a_line(labels, encoding)}
+    beside = {"persons": persons, "labels": labels}
+    for name_of_rows, given in beside.items():
+        if of_texts and isinstance(given, str) and not is_there(given):
+            raise CorpusError(
+                f"{path_shown(given)} does not exist; check the path. A column is named by `{name_of_rows[:-1]}=`."
+            )
+    by_row = {name_of_rows: _one_a_line(given, encoding) for name_of_rows, given in beside.items()}
     called = by_row["labels"]
     if isinstance(called, list) and all(isinstance(one, str) and _NUMBER.fullmatch(one) for one in called):
         by_row["labels"] = [int(label) for label in called]

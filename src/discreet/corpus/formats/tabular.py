@@ -26,6 +26,7 @@ from discreet.corpus.formats.records import (
     gather,
     is_field_name,
     records_of_rows,
+    refuse_repeated,
     show_fields,
 )
 from discreet.errors import CorpusError
@@ -92,8 +93,15 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
 
     def records() -> Iterator[Record]:
         for native in frames:
-            frame: Any = nw.from_native(_as_table(native, wanted))
-            choose_fields(reading, frame.collect_schema().names(), problems)
+            table = _as_table(native, wanted)
+            frame: Any = None
+            try:
+                frame = nw.from_native(table)
+                names = frame.collect_schema().names()
+            except nw.exceptions.DuplicateError:
+                names = list(getattr(table, "column_names", table.columns))
+                refuse_repeated(names, names, problems.name)
+            choose_fields(reading, filter(lambda name: isinstance(name, str), names), problems)
             frame = frame.select(wanted)
             if isinstance(frame, nw.LazyFrame):
                 frame = frame.collect()
