@@ -102,7 +102,8 @@ def _read(person: Any) -> tuple[str | None, str]:
             )
         else:
             is_whole = not math.isinf(person) and person == np.floor(person)
-            if is_whole and abs(person) >= _first_rounded(type(person)):
+            # The least that others may have been rounded to: by its kind, or before by a sheet.
+            if is_whole and abs(person) >= min(1e15, 2.0 ** (int(np.finfo(type(person)).nmant) + 1)):
                 return None, (
                     "a number so large that it may be rounded (take the ids as text from where they come, as whole "
                     "numbers, or, in a sheet, from a column stored as text: of numbers it keeps 15 digits)"
@@ -332,11 +333,6 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
             f"{' or '.join(what)}; name them, or leave those documents out."
         )
     return [key for key in keys if key is not None]
-
-
-def _first_rounded(kind: type) -> float:
-    """Return the least whole number that others may have been rounded to in a kind of float, or before in a sheet."""
-    return 1e15 if issubclass(kind, float) else 2.0 ** (int(np.finfo(kind).nmant) + 1)
 
 
 def _as_array(persons: Any) -> NDArray[Any] | None:

@@ -216,12 +216,7 @@ def unless_damaged(fault: CorpusError, *kinds: type[Exception]) -> Generator[Non
 
 @contextmanager
 def decoded(
-    source: Source,
-    path: PathLike,
-    encoding: str = "utf-8",
-    *,
-    newline: str | None = "\n",
-    names: Sequence[str] = (),
+    source: Source, path: PathLike, encoding: str = "utf-8", *, newline: str = "\n", names: Sequence[str] = ()
 ) -> Generator[IO[str]]:
     r"""Read an open file as text; what is not text, or not in this encoding, is an error that names the line.
 
@@ -233,7 +228,7 @@ def decoded(
         Its name, for errors and to find the place of one.
     encoding : str
         Any encoding Python knows. A byte order mark at the start is dropped from UTF-8.
-    newline : str or None
+    newline : str
         As in ``open``; lines end at ``"\n"`` only by default, so that line numbers are those of the file.
     names : sequence of str, default ()
         Columns that are looked for. Where the first line has one, it is a header, which may be shown.
@@ -312,8 +307,8 @@ def _undecodable(path: PathLike, codec: str, names: Sequence[str]) -> CorpusErro
                 # The decoder saw the bytes it held back, then this line; count from there.
                 offset += (error.start if isinstance(error, UnicodeDecodeError) else held) - held
                 if name == "utf-8":
-                    header = b"" if lines else line
-                    advised = _likely_encodings((line + source.raw.read(_BUFFER))[:_BUFFER], header, names)
+                    content = (line + source.raw.read(_BUFFER))[:_BUFFER]
+                    advised = _likely_encodings(content, b"" if lines else line, names)
                 break
             held = len(decoder.getstate()[0])
             offset += len(line)

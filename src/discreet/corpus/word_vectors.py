@@ -73,13 +73,10 @@ class _Table:
 
 
 class _Every(_Table):
-    """Waits for every word, so that all numbers are looked at, and keeps none."""
+    """Wants every word, so that all numbers are looked at; keeps none, where no words are given."""
 
     def wants(self, word: str) -> bool:
         return True
-
-    def add(self, word: str, vector: NDArray[np.float32]) -> None:
-        pass
 
 
 def _folded(word: str) -> str:
@@ -322,14 +319,13 @@ def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = F
     """
     if words is None:
         raise ParameterError("`word_vectors` needs the word of each column: pass `vocabulary=` to fit.")
-    if not booked:
-        found = match_vectors(source, words)
-    else:
-        try:
-            found = _match(source, words)
-        except (CorpusError, OSError) as error:
-            warn_caller(f"{error} Training goes on without vectors.", WordVectorsWarning)
-            return None
+    try:
+        found = _match(source, words) if booked else match_vectors(source, words)
+    except (CorpusError, OSError) as error:
+        if not booked:
+            raise
+        warn_caller(f"{error} Training goes on without vectors.", WordVectorsWarning)
+        return None
     if found.n_found < _FEW * len(words):
         many, so = "none", ": training goes on without vectors"
         if found.n_found:

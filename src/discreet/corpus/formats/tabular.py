@@ -269,6 +269,5 @@ def _value(cell: Any) -> Any:
 
     Those that may be rounded, which name no person, stay floats.
     """
-    if cell == "":
-        return None
-    return int(cell) if isinstance(cell, float) and cell.is_integer() and person_key(cell) else cell
+    whole = isinstance(cell, float) and cell.is_integer() and person_key(cell)
+    return int(cell) if whole else None if cell == "" else cell
