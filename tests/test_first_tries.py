@@ -147,7 +147,8 @@ def test_rows_without_text_or_person_are_left_out_where_that_is_said(tmp_path):
     for source in (frame, tmp_path / "notes.csv"):
         ledger = Ledger(30.0, privacy_unit="person")
         with pytest.raises(
-            CorpusError, match="skip_empty=True leaves out rows, 2 without text, 1 without a person"
+            CorpusError,
+            match="skip_empty=True leaves out rows, 1 without text, 1 without a person, 1 of blanks",
         ):
             fit_topics(source, ledger=ledger, **how)
         assert not ledger.entries
@@ -237,8 +238,10 @@ def test_a_misspelt_keyword_is_refused_with_the_one_that_was_meant():
                 call(TEXTS, **{typed: "french"})
     with pytest.raises(TypeError, match=rf"from_texts\(\) .* 'stop_words'\. Did you mean '{cut}'\?"):
         Corpus.from_texts(TEXTS, stop_words="french")
-    with pytest.raises(TypeError, match=r"'column'\. Did you mean 'text'\?"):
-        fit_topics(TEXTS, epsilon=1.0, column="note")
+    of_columns = {"column": "text", "text_column": "text", "person_column": "person"}
+    for typed, meant in of_columns.items():
+        with pytest.raises(TypeError, match=rf"'{typed}'\. Did you mean '{meant}'\?"):
+            fit_topics(TEXTS, epsilon=1.0, **{typed: "note"})
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'stop_words'$"):
         PrivateSVILDA(3, stop_words="french")  # no topic_word_prior
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'colour'$"):

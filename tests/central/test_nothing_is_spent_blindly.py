@@ -239,7 +239,7 @@ def test_a_seed_does_not_mark_a_ledger_that_had_none():
     ledger = Ledger(4.0)
     fit(epsilon=1.0, ledger=ledger, random_state=None)
     with pytest.raises(
-        PrivacyError, match="random_state would mark all later releases of this ledger .* leave"
+        PrivacyError, match=r"random_state would mark all later releases of this ledger .* leave"
     ):
         fit(epsilon=1.0, ledger=ledger)
     assert len(ledger.entries) == 2

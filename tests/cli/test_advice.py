@@ -31,6 +31,8 @@ def test_an_option_that_is_given_by_name_here_is_written_so(command, capsys):
         ("check f.csv --unit person", "write --person FIELD;"),
         ("topics m --format json", "write --json;"),
         ("prevalence m f.csv --freq month", "write --every;"),
+        ("budget b.json", "argument(s) (b.json); a ledger is named by --ledger;"),
+        ("budget b", "argument(s) (b); see"),
         ("topics m -o x", "No such option: -o; see"),  # it has no --out
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from discreet import Ledger, Release
 from discreet.cli.app import run
+from discreet.errors import ReleaseError
 from discreet.release import release as releases
 
 HOW = "--epsilon 20 --topics 2 --seed 0 --ledger b.json"
@@ -44,11 +45,14 @@ def test_a_full_disk_is_found_before_anything_is_booked(full, option, capsys):
     assert not list(full.iterdir())
 
 
-@pytest.mark.parametrize("place", ["file", "folder", "nowhere/m"])
+@pytest.mark.parametrize("place", ["file", "folder", "nowhere/m", "link", "dangling"])
 def test_places_that_cannot_be_are_found_before_anything_is_booked(notes, place, capsys):
     (notes / "file").write_text("x")
     (notes / "folder").mkdir()
     (notes / "folder" / "x").write_text("x")
+    (notes / "empty").mkdir()
+    (notes / "link").symlink_to("empty")
+    (notes / "dangling").symlink_to("ghost")
     assert run(f"fit n.jsonl {HOW} --out {place}".split()) == 2
     assert "--out" in capsys.readouterr().err
     assert not (notes / "b.json").exists()
@@ -62,18 +66,20 @@ def test_a_folder_that_may_not_be_written_is_found_before_anything_is_booked(not
     assert not (notes / "b.json").exists()
 
 
-def test_what_cannot_be_written_where_it_was_asked_for_goes_beside(notes, monkeypatch, capsys):
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ReleaseError("it is gone.")])
+def test_what_cannot_be_written_where_it_was_asked_for_goes_beside(error, notes, monkeypatch, capsys):
     save = releases.Release.save
 
     def full_at_first(release, folder):
         if folder.name == "m":
-            raise OSError(28, "No space left on device")
+            raise error
         save(release, folder)
 
     monkeypatch.setattr("discreet.release.release.Release.save", full_at_first)
     assert run(f"fit n.jsonl {HOW} --out m".split()) == 2
     said = capsys.readouterr().err
-    assert "m could not be written: No space left on device. What was paid for is in " in said
+    reason = str(error.strerror if isinstance(error, OSError) else error).rstrip(".")
+    assert f"m could not be written: {reason}. What was paid for is in " in said
     (beside,) = [path for path in notes.iterdir() if path.name.startswith("m-")]
     assert str(beside) in said
     assert Release.load(beside).vocabulary == ("bed", "coast", "law", "nurse", "storm", "ward")

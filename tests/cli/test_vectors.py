@@ -1,5 +1,7 @@
 """Word vectors in `fit` and `evaluate`: named in the release, compared with."""
 
+import gzip
+import io
 import json
 import re
 
@@ -116,9 +118,29 @@ def test_vectors_of_few_words_are_warned_of_once(place, capsys):
     assert "fewer than a tenth" not in capsys.readouterr().err
 
 
-def test_a_broken_file_of_vectors_costs_nothing(place, capsys):
-    broken = place / "broken.txt"
-    broken.write_text("w00 1 2 3\nw01 1 2\n")
+def as_npz(vectors):
+    raw = io.BytesIO()
+    np.savez(raw, words=np.array(["other0", "w00", "w01"]), vectors=np.array(vectors, np.float32))
+    return raw.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("broken.txt", b"w00 1 2 3\nw01 1 2\n", "line 2: expected a word and 3 numbers"),
+        (
+            "broken.vec",
+            b"other0 1 2 3\nw00 1 2 3\nw01 1 x 3\n",
+            "line 3: expected a word and 3 finite numbers",
+        ),
+        ("cut.vec.gz", gzip.compress(b"w00 1 2 3\n" * 9000)[:-200], "cut short"),
+        ("broken.npz", as_npz([[1, 2], [1, 2], [1, np.nan]]), "vector 3: expected 2 finite numbers"),
+        ("cut.npz", as_npz(np.ones((3, 9000)))[:50_000], "is damaged"),
+    ],
+)
+def test_a_broken_file_of_vectors_costs_nothing(name, content, expected, place, capsys):
+    broken = place / name
+    broken.write_bytes(content)
     book = place / "ledger.json"
     for more in ((), ("--vocabulary", place / "words.txt")):
         fit = (
@@ -132,7 +154,7 @@ def test_a_broken_file_of_vectors_costs_nothing(place, capsys):
             broken,
         )
         assert discreet(*fit, *more) == 2
-        assert "line 2: expected a word and 3 numbers" in capsys.readouterr().err
+        assert expected in capsys.readouterr().err
         assert not book.exists()
 
 

@@ -105,6 +105,12 @@ def test_all_rows_without_text_or_person_are_counted(tmp_path):
     )
     corpus = read_corpus(tmp_path / "a.csv", person="who", skip_empty=True)
     assert corpus.n_skipped == 400  # 50 have neither
+    (tmp_path / "b.csv").write_text(f"text,who\n{rows}" + " ,1\n" * 33)
+    said = refusal(tmp_path / "b.csv", person="who")
+    assert "b.csv: 450 problems: " in said
+    assert said.endswith(
+        "250 without text, 200 without a person, 33 of blanks alone (no problem in themselves)."
+    )
     (tmp_path / "a.csv").write_text(f"text,who\n{rows}" + f"{MARK}\n" * 1000)
     assert "at least 451 problems" in refusal(tmp_path / "a.csv", person="who")
 
@@ -133,13 +139,31 @@ def test_what_excel_saved_in_western_europe_is_answered_with_what_to_do(tmp_path
     said = 'line 1: not utf-8 text at byte 2; give encoding=, for example "cp1252" (Western Europe) or "cp1250" (Centr'
     assert said in refusal(path)
     assert run(["check", str(path), "--text", "Mensaje", "--person", "N\xba"]) == 2
-    assert 'give --read encoding=, for example "cp1252" (Western Europe)' in capsys.readouterr().err
+    assert (
+        'give --read encoding=, for example "cp1252" (Western Europe: Nº) or "cp1250" (Cen'
+        in capsys.readouterr().err
+    )
     found = refusal(path, encoding="cp1252")
     assert "no field for text='text'; its fields are 'N\xba', 'Mensaje'." in found
     found = refusal(path, text="Mensaje", person="N\xba", encoding="cp1252")
     assert "skip_empty=True leaves out rows, 2 without text, 2 without a person." in found
     corpus = read_corpus(path, text="Mensaje", person="N\xba", encoding="cp1252", skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped, corpus.rows.tolist()) == (1, 3, [0])
+
+
+def test_a_header_is_shown_as_each_encoding_that_is_advised_reads_it(tmp_path):
+    """Of two encodings that break no word, one read a Portuguese header as "Regi\u0103o": who knows which to take?"""
+    header, row = "Regi\xe3o;\xc9poca;Mensagem", f'Bel\xe9m;2020;"{MARK} cora\xe7\xe3o"'
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"{header}\n{row}\n".encode("cp1252"))
+    for options in ({"text": "Mensagem"}, {"text": "x", "person": "Regi\xe3o"}):
+        said = refusal(path, **options)
+        assert '"cp1252" (Western Europe: Regi\xe3o) or "cp1250" (Central Europe: Regi\u0103o)' in said
+        assert "Bel" not in said
+    assert '"cp1252" (Western Europe) or "cp1250"' in refusal(path, text="Texto")  # it may be no header
+    assert '"cp1252" (Western Europe) or "cp1250"' in refusal(path, "lines")
+    path.write_bytes(f"Mensagem;Nota\n{row}\n".encode("cp1252"))
+    assert '"cp1252" (Western Europe) or "cp1250"' in refusal(path, text="Mensagem")
 
 
 @pytest.mark.parametrize(
@@ -262,6 +286,21 @@ def test_a_number_or_a_date_among_the_texts_of_a_sheet_is_text(tmp_path):
     corpus = read_corpus(tmp_path / "a.xlsx", token_pattern=r"\S+", skip_empty=True)
     assert corpus.vocabulary == ("12.5", "2023-05-01", "612345678", "bed", "true")
     assert corpus.n_skipped == 1
+
+
+@pytest.mark.parametrize("person", [123456789012345678, 1234567890123456, 10**15])
+def test_a_number_of_a_sheet_that_may_be_rounded_is_no_person(person, tmp_path):
+    """Four people whose ids have 18 digits were one person, without a word: a sheet keeps 15 of them."""
+    path = tmp_path / "a.xlsx"
+    workbook(path, notes=[["text", "who"], *(["nurse", person + row] for row in range(4))])
+    said = refusal(path, person="who")
+    assert "row 2: field 'who' must name the person, found a number so large that it may be rounded" in said
+    assert "a column stored as text" in said
+    assert str(person)[:15] not in said
+    workbook(path, notes=[["text", "who"], *(["nurse", str(person + row)] for row in range(4))])
+    assert read_corpus(path, person="who").persons.tolist() == [0, 1, 2, 3]
+    workbook(path, notes=[["text", "who"], ["nurse", 10**15 - 1], ["ward", str(10**15 - 1)]])
+    assert read_corpus(path, person="who").persons.tolist() == [0, 0]
 
 
 def test_titles_above_the_names_of_columns_are_passed_over(tmp_path):

@@ -147,6 +147,38 @@ def test_frames(library, expected):
         read_corpus(frame)
 
 
+@pytest.mark.parametrize("columns", [["text", "who", "who"], ["text", "who", "what", "what"]])
+def test_columns_that_are_named_alike_are_named_in_the_refusal(columns):
+    """The error was narwhals', and no CorpusError."""
+    cells = [["one word"] * 2] * len(columns)
+    pyarrow = pytest.importorskip("pyarrow")
+    for frame in (pd.DataFrame(np.transpose(cells), columns=columns), pyarrow.table(cells, columns)):
+        with pytest.raises(CorpusError, match=rf"more than one column named '{columns[-1]}'; rename them"):
+            read_corpus(frame, person="who")
+
+
+def test_columns_without_a_name_that_is_text_are_not_asked_for():
+    frame = pd.DataFrame(
+        [["one word", "x"]], columns=pd.MultiIndex.from_tuples([("text", "a"), ("who", "b")])
+    )
+    with pytest.raises(CorpusError, match="no field for text='text'; its fields are none"):
+        read_corpus(frame)
+    with pytest.raises(CorpusError, match=r"no field for text='text'; its fields are 'body'"):
+        read_corpus(pd.DataFrame([["one word", "x"]], columns=["body", 5]))
+
+
+def test_a_column_beside_the_rows_is_answered_with_the_option_that_takes_one(tmp_path):
+    """labels="Region" was taken for a path, of a frame, too: "Region does not exist; check the path"."""
+    frame = pd.DataFrame({"text": ["one word"], "who": ["x"]})
+    frame.to_csv(tmp_path / "a.csv")
+    for source in (frame, tmp_path / "a.csv"):
+        for option, meant in (("persons", "person"), ("labels", "label")):
+            with pytest.raises(
+                CorpusError, match=rf"^who does not exist; .* A column is named by {meant}=\.$"
+            ):
+                read_corpus(source, **{option: "who"})
+
+
 def test_frames_with_gaps():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"text": ["one word", None, "two"], "who": [1, 2, None]})

@@ -19,7 +19,7 @@ LISTS = {"german": ["und", "der", "über"], "spanish": ["de", "la", "el"]}
 @pytest.fixture
 def library(monkeypatch):
     """A stand-in for the library of lists, without what we add to them."""
-    monkeypatch.setattr("discreet.corpus.languages._ADDED", {})
+    monkeypatch.setattr("discreet.corpus.languages._added", dict)
     fake = types.ModuleType("stop_words")
     fake.get_stop_words = LISTS.__getitem__
     monkeypatch.setitem(sys.modules, "stop_words", fake)
@@ -57,13 +57,32 @@ def test_lists_add_up_however_they_are_named(library, names):
     ("language", "frequent"),
     [
         ("italian", "quando stata stato già così perché oppure quindi niente può sono della dell questa"),
-        ("german", "wurde konnte schon mehr immer dabei nicht bitte waren möchte einen vom oder seit"),
+        (
+            "german",
+            "deren neben zudem jemand wurde konnte schon mehr immer dabei nicht bitte waren möchte einen vom",
+        ),
         ("french", "quoi toujours jamais rien toute déjà beaucoup dans est sont leurs avec puis aussi"),
         ("spanish", "dónde cuándo ustedes alguien también porque estaba desde hasta nosotros muy todo"),
-        ("portuguese", "ainda sempre nunca assim tudo outra vai não também você pelo estava muito"),
-        ("dutch", "waar wanneer waarom worden moeten zullen zouden weer niet omdat hebben deze onze"),
+        ("danish", "kan så må får gør ikke ved mere bare kun hvordan altid mellem uden andre blevet vores"),
+        (
+            "norwegian",
+            "kan så må får gjør ikke ved mer bare kanskje hvordan aldri mellom uten andre blitt vårt",
+        ),
+        ("greek", "και το να του με την της για που από σε δεν θα είναι στο στην μου"),
+        ("romanian", "și să că după când până într fără îi cât şi"),
+        ("catalan", "del al ha més dels aquest aquesta són han això sobre tots"),
+        ("hungarian", "is ha két miatt ők túl szerintem és nem hogy"),
+        ("slovak", "veľmi nás vás po všetko teraz vždy okrem"),
+        (
+            "portuguese",
+            "sendo cuja dessas hoje ainda sempre nunca assim tudo outra vai não também você pelo",
+        ),
+        (
+            "dutch",
+            "waardoor zodat heel elkaar waar wanneer worden moeten zullen zouden weer niet omdat deze",
+        ),
         ("turkish", "kadar sonra değil olan olarak çok için gibi daha nasıl şey bütün ama"),
-        ("swedish", "och att det inte som jag har var med för men när"),
+        ("swedish", "dessutom väldigt ändå medan och att det inte som jag har var med för men när"),
         ("czech", "bych bys by bychom byste aby kdyby jsem jsou který není"),
         ("polish", "nie się jest jak ale tylko przez dla który gdy może jeszcze"),
     ],
@@ -73,11 +92,35 @@ def test_lists_hold_the_function_words_that_lead_any_text(language, frequent):
     assert set(frequent.split()) <= Tokenizer(stop_words=language).stop_words
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (
+            "Jeg kan ikke få det til at virke, så nu må jeg bare vente og se, om du kan gøre det i morgen",
+            "danish",
+        ),
+        (
+            "Jeg kan ikke få det til å virke, så nå må jeg bare vente og se om du kan gjøre det i morgen",
+            "norwegian",
+        ),
+        ("Estou sempre à espera, e ainda não sei quando isto vai ser feito para nós", "portuguese"),
+        ("Estoy siempre a la espera, y no sé cuándo esto va a ser hecho para nosotros", "spanish"),
+        ("Teď už nevím, jak bych to měl udělat, ale všechny věci mi řekli až včera", "czech"),
+        ("Teraz už neviem, ako by som to mal urobiť, ale všetky veci mi povedali až včera", "slovak"),
+    ],
+)
+def test_of_related_languages_the_list_of_the_right_one_has_most(text, language):
+    """Danish texts were told that they stand on the Norwegian list: the Danish one had no "kan", "så" or "må"."""
+    corpus = Corpus.from_texts([text])
+    shares = languages.language_shares(corpus.vocabulary, corpus.counts.sum(0).A1)
+    assert shares[0][0] == language
+    assert shares[0][1] > shares[1][1]
+
+
 def test_what_is_added_to_a_list_is_lacking_there():
     from stop_words import get_stop_words
 
-    for language, words in languages._ADDED.items():
-        listed = words.split()
+    for language, listed in languages._added().items():
         assert listed == sorted(set(listed))
         assert not set(listed) & set(get_stop_words(language))
 

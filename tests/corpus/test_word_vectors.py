@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import tracemalloc
 import zipfile
 from types import SimpleNamespace
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 
 from discreet.corpus import match_vectors
-from discreet.corpus.word_vectors import check_vectors
-from discreet.errors import CorpusError, ParameterError
+from discreet.corpus.word_vectors import check_vectors, read_vectors
+from discreet.errors import CorpusError, ParameterError, WordVectorsWarning
 
 WORDS = ["nurse", "ward", "pain"]
 TABLE = {"the": [0, 1, 2], "Nurse": [9, 9, 9], "nurse": [1, 2, 3], "Ward": [4, 5, 6], "ship": [7, 8, 9.5]}
@@ -180,9 +181,28 @@ def test_missing_files_and_whole_ones(tmp_path):
         match_vectors(tmp_path / "none", WORDS)
     (tmp_path / "one").write_bytes(text())
     check_vectors(tmp_path / "one")
-    (tmp_path / "one").write_bytes(text() + b"cut 1\n")
-    with pytest.raises(CorpusError, match="line 6"):
-        check_vectors(tmp_path / "one")
+    for bad in (b"cut 1\n", b"cut 1 2 3,5\n", b"cut 1 2 1e39\n", b"two words nan 2 3\n"):
+        (tmp_path / "one").write_bytes(text() + bad)
+        with pytest.raises(CorpusError, match="line 6"):
+            check_vectors(tmp_path / "one")
+
+
+def test_a_file_that_changes_after_the_check_ends_no_run(tmp_path):
+    """What was booked stays booked: topics without vectors are better than none."""
+    path = tmp_path / "vectors.vec"
+    for change in (lambda: path.write_text("nurse 1 x 3\n"), lambda: path.write_text(""), path.unlink):
+        change()
+        with pytest.warns(WordVectorsWarning, match="Training goes on without vectors"):
+            assert read_vectors(path, tuple(WORDS), booked=True) is None
+        with pytest.raises(CorpusError):
+            read_vectors(path, tuple(WORDS))
+
+
+def test_a_pipe_is_refused_as_vectors_are_read_twice(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(CorpusError, match="is a pipe, but vectors are read twice: write them"):
+        check_vectors(path)
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,10 @@ def as_documents(corpus):
 
 
 def bare(text):
-    """A text without blanks, byte order marks and blanks of no width at its ends."""
-    while text and (text[0].isspace() or text[0] in "\ufeff\u200b"):
+    """A text without blanks, control and format characters at its ends."""
+    while text and (text[0].isspace() or unicodedata.category(text[0]) in ("Cc", "Cf")):
         text = text[1:]
-    while text and (text[-1].isspace() or text[-1] in "\ufeff\u200b"):
+    while text and (text[-1].isspace() or unicodedata.category(text[-1]) in ("Cc", "Cf")):
         text = text[:-1]
     return text
 

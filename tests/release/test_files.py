@@ -310,7 +310,7 @@ def test_folders_that_hold_no_release(tmp_path, folder):
     refused(folder / MODEL, "expected a folder with a release")
     refused("a\0b", "expected a folder with a release")
     (tmp_path / "empty").mkdir()
-    refused(tmp_path / "empty", "vocabulary.txt cannot be opened .No such file")
+    refused(tmp_path / "empty", "no release in .*empty: vocabulary.txt cannot be opened .No such")
     (folder / MODEL).unlink()
     refused(folder, "model.safetensors cannot be opened .No such file")
 

@@ -13,12 +13,14 @@ When two ids are one person
 * Whole numbers are compared as numbers, exactly, of any size: ``7``, ``7.0``, ``numpy.uint8(7)``, ``Decimal(7)`` and
   the texts ``"7"``, ``"7.0"`` (as pandas writes a column of numbers with a gap; ``"7,0"`` with a decimal comma) are one
   id. A float is taken only where it is whole and so small that no other whole number could have been rounded to it
-  (below 2^53 for float64, 2^24 for float32).
-* Text is compared letter by letter, without blanks around it (nor a byte order mark, nor a blank of no width), after
-  Unicode normalisation to NFC: a name in composed and in decomposed letters is one id. Nothing else is made equal:
+  (below 10^15 for float64, as spreadsheets keep 15 digits; 2^24 for float32).
+* Text is compared letter by letter, without what is not seen around it (blanks, control and format characters, such
+  as a byte order mark), after Unicode
+  normalisation to NFC: a name in composed and in decomposed letters is one id. Nothing else is made equal:
   case, leading zeros (``"007"``), look-alikes and compatibility forms stay different ids.
 * What names nobody is refused, with its row: None, NaN, NaT, ``<NA>``, empty or blank text; and the texts that a
-  missing value becomes when it is written, such as "nan", "NA" or "NULL", in small letters or large.
+  missing value becomes when it is written, such as "nan", "NA" or "NULL", in small letters or large, and the errors of
+  spreadsheets, such as "#REF!".
 * Text that may be two ids is refused: ``"1.23457E+11"``, as a spreadsheet writes a long number without its last
   digits, and ``"7.000"``, which is 7 or 7000 by country.
 * Fractions, truth values, bytes, dates and other objects are refused: how they are written is not one thing.
@@ -40,7 +42,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence, Sized
 from decimal import Decimal
 from typing import Any
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,9 +52,12 @@ from discreet._base.lazy import is_sharded
 from discreet._base.validate import is_whole, rows_shown
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
-_MADE_TEXT = frozenset({"none", "nan", "nat", "<na>", "na", "n/a", "#n/a", "null"})
-#: What stands before or after an id and is not seen: blanks, a byte order mark, a blank of no width.
-_UNSEEN = "\ufeff\u200b"
+#: What programs write for a missing value, or one that could not be computed; "\\N" is that of databases.
+_MADE_TEXT = re.compile(
+    r"none|-?nan|nat|<na>|na|n/a|#n/a|#nv|null|\(null\)|<null>|\\n|#\W?[\w/]+ ?[!?]", re.IGNORECASE
+)
+#: What is not seen of what may stand before or after an id, beside blanks: control and format characters.
+_UNSEEN = ("Cc", "Cf")
 _WHOLE = re.compile("(-?(?:0|[1-9][0-9]{0,3999}))(?:[.,]0+)?")
 #: Without its last digits, or of thousands as well as of a fraction.
 _TWO_READINGS = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?[eE][+][0-9]+|-?[1-9][0-9]{0,2}[.,]000")
@@ -97,11 +102,12 @@ def _read(person: Any) -> tuple[str | None, str]:
             )
         else:
             is_whole = not math.isinf(person) and person == np.floor(person)
-            if is_whole and abs(person) >= _first_rounded(type(person)):
-                rounded = (
-                    "a float so large that it may be rounded (read the column as whole numbers or as text)"
+            # The least that others may have been rounded to: by its kind, or before by a sheet.
+            if is_whole and abs(person) >= min(1e15, 2.0 ** (int(np.finfo(type(person)).nmant) + 1)):
+                return None, (
+                    "a number so large that it may be rounded (take the ids as text from where they come, as whole "
+                    "numbers, or, in a sheet, from a column stored as text: of numbers it keeps 15 digits)"
                 )
-                return None, rounded
         if not is_whole:
             return None, "a number that is not whole, or too large"
     elif not isinstance(person, int | np.integer):
@@ -116,7 +122,7 @@ def _read(person: Any) -> tuple[str | None, str]:
 def _read_text(text: str) -> tuple[str | None, str]:
     if not text:
         return None, "empty text"
-    if text.casefold() in _MADE_TEXT:
+    if _MADE_TEXT.fullmatch(text):
         return None, "the text of a missing value"
     if _TWO_READINGS.fullmatch(text):
         return None, "a number that can be read in two ways"
@@ -129,8 +135,9 @@ def _read_text(text: str) -> tuple[str | None, str]:
 def _seen(person: str) -> str:
     """Return an id without what is not seen around it."""
     text = str.__str__(person).strip()
-    while text and (text[0] in _UNSEEN or text[-1] in _UNSEEN):
-        text = text.strip(_UNSEEN).strip()
+    for end in (0, -1):
+        while text and category(text[end]) in _UNSEEN:
+            text = text.strip(text[end]).strip()
     return text
 
 
@@ -326,11 +333,6 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
             f"{' or '.join(what)}; name them, or leave those documents out."
         )
     return [key for key in keys if key is not None]
-
-
-def _first_rounded(kind: type) -> float:
-    """Return the least whole number that other whole numbers are rounded to in a kind of float."""
-    return 2.0**53 if issubclass(kind, float) else 2.0 ** (int(np.finfo(kind).nmant) + 1)
 
 
 def _as_array(persons: Any) -> NDArray[Any] | None:

@@ -297,7 +297,7 @@ def suggesting(
     @wraps(function)
     def call(*args: Given.args, **given: Given.kwargs) -> Returned:
         for name in given:
-            meant = _ELSEWHERE.get(name) or get_close_matches(name, names, 1)
+            meant = _ELSEWHERE.get(name) or get_close_matches(name.removesuffix("_column"), names, 1)
             near = [one for one in meant if one.partition("=")[0] in names]
             if near and name not in names:
                 raise TypeError(

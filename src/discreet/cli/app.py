@@ -257,6 +257,8 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     said = said or _ELSEWHERE.get(typed, "")
     if said.partition(" ")[0] in own:
         came += f"; write {said}"
+    if "extra argument" in message and ".json)" in message and "--ledger" in own:
+        came += "; a ledger is named by --ledger"
     see = " See" if message.endswith("?") and not came else "; see"
     return f"{message}{came}{see} `{context.command_path if context else 'discreet'} --help`."
 

@@ -191,7 +191,7 @@ def written(save: Callable[[Path], None], place: Path) -> Path:
         for folder in (place.absolute().parent, Path.cwd(), Path(tempfile.gettempdir())):
             with suppress(OSError, ReleaseError):
                 save(folder / other)
-                reason = getattr(error, "strerror", None) or error
+                reason = str(getattr(error, "strerror", None) or error).removesuffix(".")
                 _ELSEWHERE.append(
                     f"{place} could not be written: {reason}. What was paid for is in {folder / other}."
                 )

@@ -215,8 +215,9 @@ def check_output_folder(folder: Path, ledger: Path | None = None) -> None:
     """Refuse a folder that holds something, or would hold the ledger, before any work is done or budget spent."""
     if ledger is not None and folder.resolve() in (ledger.resolve(), *ledger.resolve().parents):
         raise ReleaseError(f"--ledger {ledger} is in the new folder of --out; name another place for it.")
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
+    taken = folder.is_symlink() or (folder.exists() and not folder.is_dir())
+    if taken or (folder.is_dir() and any(folder.iterdir())):
+        raise ReleaseError(f"--out must be a new or empty folder, no link; {folder} is not: name another.")
     _check_place(folder if folder.is_dir() else folder.absolute().parent, f"--out {folder}")
 
 

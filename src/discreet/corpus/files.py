@@ -61,6 +61,8 @@ _STREAMS: dict[str, Callable[[Any], Any]] = {
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
 }
+#: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
+_LONGEST_NAME, _MOST_WORDS = 60, 6
 #: How pickles of protocol 2 and later begin; no text does.
 _PICKLE = re.compile(b"\x80[\x02-\x05]")
 #: What to do with those that are not read.
@@ -214,7 +216,7 @@ def unless_damaged(fault: CorpusError, *kinds: type[Exception]) -> Generator[Non
 
 @contextmanager
 def decoded(
-    source: Source, path: PathLike, encoding: str = "utf-8", *, newline: str | None = "\n"
+    source: Source, path: PathLike, encoding: str = "utf-8", *, newline: str = "\n", names: Sequence[str] = ()
 ) -> Generator[IO[str]]:
     r"""Read an open file as text; what is not text, or not in this encoding, is an error that names the line.
 
@@ -226,8 +228,10 @@ def decoded(
         Its name, for errors and to find the place of one.
     encoding : str
         Any encoding Python knows. A byte order mark at the start is dropped from UTF-8.
-    newline : str or None
+    newline : str
         As in ``open``; lines end at ``"\n"`` only by default, so that line numbers are those of the file.
+    names : sequence of str, default ()
+        Columns that are looked for. Where the first line has one, it is a header, which may be shown.
     """
     codec = _codec(encoding)
     _refuse_binary(source.raw.peek(_PEEKED)[:_PEEKED], os.fspath(path), codec)
@@ -241,7 +245,7 @@ def decoded(
         pass
     finally:
         text.detach()
-    raise _undecodable(path, codec)
+    raise _undecodable(path, codec, names)
 
 
 def _codec(encoding: str) -> str:
@@ -287,7 +291,7 @@ def _refuse_utf8(path: PathLike, codec: str) -> None:
             )
 
 
-def _undecodable(path: PathLike, codec: str) -> CorpusError:
+def _undecodable(path: PathLike, codec: str, names: Sequence[str]) -> CorpusError:
     """Find where decoding fails, by a second pass; this is slow and happens once."""
     name = codec.removesuffix("-sig")
     if not Path(path).is_file():  # a pipe is read once
@@ -303,7 +307,8 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
                 # The decoder saw the bytes it held back, then this line; count from there.
                 offset += (error.start if isinstance(error, UnicodeDecodeError) else held) - held
                 if name == "utf-8":
-                    advised = _likely_encodings((line + source.raw.read(_BUFFER))[:_BUFFER])
+                    content = (line + source.raw.read(_BUFFER))[:_BUFFER]
+                    advised = _likely_encodings(content, b"" if lines else line, names)
                 break
             held = len(decoder.getstate()[0])
             offset += len(line)
@@ -312,8 +317,11 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
     return CorpusError(f"{said}, for example {advised}.")
 
 
-def _likely_encodings(content: bytes) -> str:
-    """Name the usual encodings under which the fewest words are broken: hold a symbol, or letters of two scripts."""
+def _likely_encodings(content: bytes, header: bytes, wanted: Sequence[str]) -> str:
+    """Name the usual encodings under which the fewest words are broken: hold a symbol, or letters of two scripts.
+
+    Of a header that has a column that is wanted, names that differ between these are shown.
+    """
     broken = dict[str, int]()
     for encoding in _USUAL:
         text = content.decode(encoding, "replace")
@@ -323,9 +331,18 @@ def _likely_encodings(content: bytes) -> str:
             for before, one, after in zip(text, text[1:], text[2:], strict=False)
             if before.isalpha() and after.isalpha()
         )
-    likely = [encoding for encoding, n in broken.items() if n == min(broken.values())]
-    named = " or ".join(f'"{encoding}" ({_USUAL[encoding]})' for encoding in likely[:3])
-    return f"{named}, as Excel and older programs save it"
+    likely = [encoding for encoding, n in broken.items() if n == min(broken.values())][:3]
+    read = [re.split("[,;|\t]", header.decode(one, "replace").replace('"', "").strip()) for one in likely]
+    shown = all(map(is_field_name, chain(*read))) and not set(wanted).isdisjoint(chain(*read))
+    differing = [names for names in zip(*read, strict=True) if shown and len(set(names)) > 1][:3]
+    looks = [": " + ", ".join(names) for names in zip(*differing, strict=True)] or [""] * len(likely)
+    named = [f'"{one}" ({_USUAL[one]}{look})' for one, look in zip(likely, looks, strict=True)]
+    return f"{' or '.join(named)}, as Excel and older programs save it"
+
+
+def is_field_name(name: str) -> bool:
+    """Whether this can be shown as the name of a field, and is no text."""
+    return len(name) <= _LONGEST_NAME and name.isprintable() and len(name.split()) <= _MOST_WORDS
 
 
 def read_text(path: PathLike, encoding: str = "utf-8") -> str:

@@ -45,8 +45,8 @@ Stop words
 Public lists of stop words: by language, from files, or of one's own; several add up.
 
 "english" is the list of 318 words that scikit-learn ships. The lists of other languages are those of the library
-``stop-words``, and of eight of them frequent function words that these lack. No list depends on any corpus, so using
-one costs no privacy; and which language the texts are in is said by whoever calls, never found from the texts.
+``stop-words``, and frequent function words that these lack (``stop_words.txt``). No list depends on any corpus, so
+using one costs no privacy; and which language the texts are in is said by whoever calls, never found from the texts.
 """
 
 import os
@@ -264,63 +264,10 @@ LANGUAGES = {
     "en": "english", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "gu": "gujarati", "he": "hebrew",
     "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "ja": "japanese", "ko": "korean",
     "ms": "malaysian", "nb": "norwegian", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish", "tr": "turkish", "uk": "ukrainian",
-    "vi": "vietnamese",
+    "ro": "romanian", "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish", "tr": "turkish",
+    "uk": "ukrainian", "vi": "vietnamese",
 }  # fmt: skip
 _NAMES = frozenset(LANGUAGES.values())
-#: Frequent function words that the lists of the library lack: auxiliaries, pronouns, conjunctions, and what an
-#: apostrophe leaves of one.
-_ADDED = {
-    "czech": "abych abychom abys abyste bych bychom byste kdyby kdybych kdybychom kdybys kdybyste",
-    "italian": (
-        "affinché appena attraverso ciascuno cioè circa ciò coll comunque così davvero devi devono doveva dunque "
-        "fa fatto finché forse già infatti inoltre insieme là lì magari meno mentre molte neanche nemmeno neppure "
-        "nessun nessuna nessuno niente nulla ognuno oppure ormai perciò poca poche poiché posso possono poteva "
-        "presso prima proprio puoi può qualcosa quali quando quegli quei quel quell quest sa so soltanto spesso "
-        "stata state stessa sì troppa troppe troppi troppo tuttavia vado vanno via voglio vuoi vuole"
-    ),
-    "german": (
-        "ans außer beim bereits bisher bitte dabei dafür dagegen damals danach daran darauf daraus darin darüber "
-        "davon davor deswegen eben ebenso eher eigentlich einfach erst etwa fast ganz ganze ganzen gar gehabt "
-        "gehen geht gemacht genau gerade gern gibt ging hast her heute hierfür hätte hätten immer innerhalb "
-        "jedoch kaum konnte konnten könnten lassen leider lässt macht mag manchmal mehr meist mindestens mochte "
-        "möchte möchten müsste natürlich nie niemand obwohl oft schließlich schon sei seien seit sogar sollten "
-        "somit sowohl statt stets trotz trotzdem viele vielen vieles vielleicht vorher weder wegen weiteren wenig "
-        "weniger wohl worden wurde wurden wäre wären zuerst überhaupt"
-    ),
-    "french": (
-        "afin ainsi aller assez aucune aujourd autant beaucoup celle celles celui cependant dit doivent déjà "
-        "enfin ensuite hui jamais jusqu laquelle lequel lesquels lorsqu lorsque mieux mêmes non oui parfois "
-        "peuvent peux plutôt pourtant pouvait presque près puisqu puisque quant quelqu quelque quelques quoi "
-        "quoiqu quoique rien sinon souvent tant tel telle toujours toute va vais veut veux"
-    ),
-    "spanish": (
-        "alguien allá allí aquella aquello cuya cuyo cuál cuáles cuándo cuánta cuántas cuánto cuántos debo dónde "
-        "podía pronto quiero quiénes tanta ustedes"
-    ),
-    "portuguese": (
-        "ainda algo algum alguma algumas alguém apenas assim aí comigo conforme contudo cá dessa desse desta "
-        "deste disse disso disto dum duma embora fazem feito haver lá mesma mesmas mesmos mim muita muitas nada "
-        "nela nele nenhum nenhuma nessa nesse nesta neste ninguém nunca outra outras outros podem poder pois "
-        "porquê portanto porém posso pouca poucas pouco poucos própria próprio quais quanto quase quer quero "
-        "sempre si sido sim talvez tanto ti toda todas todo tudo tão vai vamos vou vão vós"
-    ),
-    "dutch": (
-        "achter alle alleen ander anders bent binnen boven buiten daarna daarom deed doet echter elk elke enkele "
-        "erg ergens even gaan gaat gedaan gehad geworden ging graag hadden hebt hen ieder iedereen jij jou jouw "
-        "jullie konden kunt mag mee meest minder misschien mocht moest moeten mogen naast nee nooit onze sinds "
-        "sindsdien sommige soms steeds terwijl tijdens tussen vaak vanaf vanuit via volgens vooral voordat waar "
-        "waarbij waarin waarom waarop wanneer weer welke werden wilde willen wilt word zeer zelfs zoals zouden "
-        "zullen zult één"
-    ),
-    "turkish": (
-        "ancak artık aynı az bazı başka beri bile biraz birçok birşey bize bunlar burada böyle bütün değil diğer "
-        "dolayı eden eder ederek edilen etti eğer fakat göre hangi iken kadar karşı kendi kendisi kimse lakin mi "
-        "mı nasıl olan olarak oldu olduğu olmak olsa olup olur onların onun orada pek rağmen sadece sana size "
-        "sonra var yapan yaptı yine yok zaten önce öyle üzere şey şeyler şimdi şu şunu şöyle"
-    ),
-}
 #: What languages call themselves, without accents.
 _OWN_NAMES = {
     "francais": "french", "deutsch": "german", "espanol": "spanish", "italiano": "italian", "portugues": "portuguese",
@@ -474,7 +421,20 @@ def _of_language(language: str) -> Iterable[str]:
     if language == "english":
         return english_stop_words()
     library: Any = import_module("stop_words")
-    return [*map(str, library.get_stop_words(language)), *_ADDED.get(language, "").split()]
+    return [*map(str, library.get_stop_words(language)), *_added().get(language, ())]
+
+
+@cache
+def _added() -> dict[str, list[str]]:
+    """Return frequent function words that the lists of the library lack: auxiliaries, pronouns, conjunctions.
+
+    And what an apostrophe leaves of one. The library's Greek is ancient, and its Romanian has no marks.
+    """
+    found: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines():
+        language, _, words = line.partition(": ")
+        found.setdefault(language, []).extend(words.split())
+    return found
 
 
 def _read_file(path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from discreet._base.arrays import column_words, is_frame
 from discreet._base.files import read_json
 from discreet._base.progress import Callback
-from discreet._base.validate import Rule, check, optional, path_shown, renamed, suggesting
+from discreet._base.validate import Rule, check, is_there, optional, path_shown, renamed, suggesting
 from discreet.corpus.corpus import Corpus, with_rows
 from discreet.corpus.files import PathLike, digest_of, one_file, read_lines, read_text
 from discreet.corpus.formats.records import Fields, Reading
@@ -158,7 +158,8 @@ def read_corpus(
             "skip_empty= leaves out documents that persons= and labels= speak of; "
             "name their columns instead: person=, label=."
         )
-    by_row = {"persons": _one_a_line(persons, encoding), "labels": _one_a_line(labels, encoding)}
+    beside = (("person", persons), ("label", labels))
+    by_row = {f"{one}s": _one_a_line(given, encoding, one * of_texts) for one, given in beside}
     called = by_row["labels"]
     if isinstance(called, list) and all(isinstance(one, str) and _NUMBER.fullmatch(one) for one in called):
         by_row["labels"] = [int(label) for label in called]
@@ -284,10 +285,13 @@ def refuse_options(name: str, options: dict[str, Any], why: str) -> None:
         raise ParameterError(f'{named} cannot be used with format "{name}": {why}.')
 
 
-def _one_a_line(values: Any, encoding: str) -> Any:
-    """Return the lines of a file, one for each document; what is no path as it is."""
+def _one_a_line(values: Any, encoding: str, column: str) -> Any:
+    """Return the lines of a file, one for each document; what is no path as it is. ``column``: what takes a name."""
     if not isinstance(values, str | os.PathLike):
         return values
+    if column and not is_there(values):
+        missing = f"{path_shown(values)} does not exist; check the path."
+        raise CorpusError(f"{missing} A column is named by `{column}=`.")
     lines = read_lines(values, encoding)
     empty = [number for number, line in enumerate(lines, 1) if not line]
     if empty:

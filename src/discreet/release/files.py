@@ -448,7 +448,7 @@ def _open(path: Path, limit: int) -> Generator[tuple[BinaryIO, int]]:
     except OSError as error:
         reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise ReleaseError(
-            f"{path_shown(path)} cannot be opened ({reason}); give a folder that Release.save made."
+            f"no release in {path_shown(path.parent)}: {path.name} cannot be opened ({reason}); Release.save makes one."
         ) from None
     with file:
         size = os.fstat(file.fileno()).st_size

@@ -353,8 +353,8 @@ class PrivateEstimator(PlannedEstimator):
             faults.append(PrivacyError(fault))
         elif self.random_state is not None and _is_for_release(self.ledger):
             fault = (
-                "`random_state` would mark all later releases of this `ledger` as reproducible, not for release, and its "
-                "bookings until now had no seed: leave `random_state` out, or take a ledger of its own."
+                "`random_state` would mark all later releases of this `ledger` as reproducible, not for release, and "
+                "its bookings until now had no seed: leave `random_state` out, or take a ledger of its own."
             )
             faults.append(PrivacyError(fault))
         return faults

@@ -18,7 +18,7 @@ from discreet._base.progress import Callback, tell
 from discreet._base.validate import first_few, nearest, quoted, shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
-from discreet.corpus.files import Problems
+from discreet.corpus.files import Problems, is_field_name
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.spill import Spill
 from discreet.corpus.tokenizer import Tokenizer, check_tokens
@@ -27,8 +27,6 @@ from discreet.errors import CorpusError, ParameterError
 
 _TELL_EVERY = 1000
 _SPILL_EVERY = 1 << 21
-#: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
-_LONGEST_NAME, _MOST_WORDS = 60, 6
 _MOST_NAMES = 30
 #: Dates, times and numbers with a point or a comma, which name no field; "," may have been taken for the delimiter.
 _VALUE = re.compile(r"(^|;)\d+([-./:,]\d+)+([T ]\d.*)?($|;)")
@@ -109,7 +107,7 @@ def gather(
     number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
     # Rows that `skip_empty` would leave out. A text alone may be the name of its column.
-    n_blank = n_nobody = n_headers = 0
+    n_missing = n_blank = n_nobody = n_headers = 0
     names = list(map(str, fields[1:])) if len(fields.wanted) > 1 else None
     lacking = False
 
@@ -131,12 +129,17 @@ def gather(
         if reading.skip_empty and (nobody or blank or header):
             n_skipped += 1
             continue
-        n_blank, n_nobody = n_blank + blank, n_nobody + nobody
+        missing = _is_missing(record.text)
+        n_missing, n_blank, n_nobody = (
+            n_missing + missing,
+            n_blank + (blank and not missing),
+            n_nobody + nobody,
+        )
         if reading.skip_empty:
             rows.append(n_records - 1)
         fault = _count(record.text, counter, reading, only_check=bool(problems.found))
         faults = [fault, "this repeats the names of the columns" if header else None]
-        lacks = header or (fault is not None and _is_missing(record.text))
+        lacks = header or (fault is not None and missing)
         if fields.person is not None:
             person = person_key(record.person)
             if person is None:
@@ -163,7 +166,10 @@ def gather(
                 )
         lacking |= lacks
         if lacking:
-            kinds = {"without text": n_blank, "without a person": n_nobody, "like the header": n_headers}
+            kinds = {
+                "without text": n_missing, "without a person": n_nobody, "like the header": n_headers,
+                "of blanks alone (no problem in themselves)": n_blank,
+            }  # fmt: skip
             told = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n)
             problems.advice = f"; `skip_empty=True` leaves out rows, {told}"
         for fault in filter(None, faults):
@@ -270,10 +276,15 @@ def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, pl
         if not near and any(map(_VALUE.search, names)):
             found = "its first line seems to hold data: put one of names, such as person;text, before it."
         raise CorpusError(f"{file} has no field for {', '.join(absent)}; {found}")
-    twice = sorted({field for field in option.values() if names.count(field) > 1})
+    refuse_repeated(option.values(), names, file)
+
+
+def refuse_repeated(wanted: Iterable[Any], names: list[Any], file: str) -> None:
+    """Refuse columns that are named alike, of those that are wanted."""
+    twice = list(dict.fromkeys(field for field in wanted if names.count(field) > 1))
     if twice:
         raise CorpusError(
-            f"{file} has more than one column named {', '.join(map(repr, twice))}; rename them."
+            f"{file} has more than one column named {first_few(map(repr, twice))}; rename them."
         )
 
 
@@ -335,11 +346,6 @@ def show_fields(names: Iterable[str]) -> str:
         return f"not shown ({others} in all), because names so long may be text: is there a header?"
     more = f" and {others} more, not shown, because names so long may be text" if others else ""
     return first_few(map(quoted, known), _MOST_NAMES) + more
-
-
-def is_field_name(name: str) -> bool:
-    """Whether this can be shown as the name of a field, and is no text."""
-    return len(name) <= _LONGEST_NAME and name.isprintable() and len(name.split()) <= _MOST_WORDS
 
 
 def _kind(value: Any) -> str:

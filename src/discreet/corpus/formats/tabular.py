@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet._base.arrays import is_frame
+from discreet._base.persons import person_key
 from discreet._base.validate import first_few, nearest, quoted
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of, unless_damaged
@@ -25,6 +26,7 @@ from discreet.corpus.formats.records import (
     gather,
     is_field_name,
     records_of_rows,
+    refuse_repeated,
     show_fields,
 )
 from discreet.errors import CorpusError
@@ -91,8 +93,15 @@ def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_ro
 
     def records() -> Iterator[Record]:
         for native in frames:
-            frame: Any = nw.from_native(_as_table(native, wanted))
-            choose_fields(reading, frame.collect_schema().names(), problems)
+            table = _as_table(native, wanted)
+            frame: Any = None
+            try:
+                frame = nw.from_native(table)
+                names = frame.collect_schema().names()
+            except nw.exceptions.DuplicateError:
+                names = list(getattr(table, "column_names", table.columns))
+                refuse_repeated(names, names, problems.name)
+            choose_fields(reading, filter(lambda name: isinstance(name, str), names), problems)
             frame = frame.select(wanted)
             if isinstance(frame, nw.LazyFrame):
                 frame = frame.collect()
@@ -256,7 +265,9 @@ def _rows(book: Any, sheet: str, wanted: set[str]) -> tuple[int, list[str], Iter
 
 
 def _value(cell: Any) -> Any:
-    """Return what stands in a cell: None where it is empty, an int where a number is whole (all are floats)."""
-    if cell == "":
-        return None
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    """Return what stands in a cell: None where it is empty, an int where a number is whole (all are floats).
+
+    Those that may be rounded, which name no person, stay floats.
+    """
+    whole = isinstance(cell, float) and cell.is_integer() and person_key(cell)
+    return int(cell) if whole else None if cell == "" else cell

@@ -107,8 +107,9 @@ def _parse(content: str) -> tuple[Any, str | None]:
 def read_csv(path: PathLike, reading: Reading) -> Corpus:
     """Read CSV with a header line; where no delimiter is said, the header shows it."""
     problems, usual = Problems(os.fspath(path)), _separator(path, reading.delimiter)
-    with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
-        start, wanted = _lines_of_header(file), reading.fields.wanted
+    wanted, encoding = reading.fields.wanted, reading.encoding
+    with open_source(path) as source, decoded(source, path, encoding, newline="", names=wanted) as file:
+        start = _lines_of_header(file)
         if (told := _OF_EXCEL.fullmatch(start[0])) is not None:
             start = ["\n", *_lines_of_header(file)]  # lines are counted as they stand in the file
             usual = usual if reading.delimiter else told[1]
