@@ -21,17 +21,16 @@ def target_of(n=3000, epsilon=2.0, words=6):
     return combine([Moments(words, channel=of).add_batch(reports(present, of)).estimates()])
 
 
-def test_objective_and_gradients_are_those_of_the_twin():
+def test_gradients_are_those_of_the_twin():
     target = target_of()
     rng = np.random.default_rng(0)
     parameters = [rng.normal(size=(2, 6)), rng.normal(size=(2, 2)) - 1, rng.normal(size=2)]
     base = rng.normal(size=6)
-    gradients, loss = moment_fit.gradients(parameters, target, base, 1.3)
+    gradients = moment_fit.gradients(parameters, target, base, 1.3)
 
     def naive_loss(changed):
         return naive.objective(*changed, target, base, 1.3)
 
-    assert loss == pytest.approx(naive_loss(parameters), rel=1e-5)
     for i, gradient in enumerate(gradients):
         for place in np.ndindex(gradient.shape):
             moved = [[values.copy() for values in parameters] for _ in range(2)]

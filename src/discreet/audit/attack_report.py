@@ -59,6 +59,7 @@ Coins = Literal["independent", "unknown"]
 RATES = (0.001, 0.01, 0.1)
 #: Numbers of guesses that are tried: even, and depending on the number of coins alone.
 GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
+_TOLD = ("attack", "epsilon", "delta", "coins", "noise", "guesses", "meta")
 _SEAL = Seal("discreet.audit/2", "audit", ParameterError, "make one by `discreet audit --json`", 2**32)
 #: Of the picture.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 470, 68, 16, 14, 56
@@ -287,14 +288,9 @@ class AuditReport:
         interval, "epsilon_lower_bound", "exceeds_promise" (null where nobody knows how members were drawn). A
         promise of no privacy has the epsilon "inf".
         """
-        content = {
-            "attack": self.attack,
+        content = {name: getattr(self, name) for name in _TOLD} | {
             "epsilon": "inf" if self.epsilon == math.inf else self.epsilon,
-            "delta": self.delta,
-            "coins": self.coins,
-            "noise": self.noise,
             "guesses": list(self.guesses),
-            "meta": self.meta,
             "found": {
                 "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in RATES},
                 "tpr_interval": {f"{fpr:g}": list(self.tpr_interval(fpr)) for fpr in RATES},
@@ -312,8 +308,7 @@ class AuditReport:
     def from_json(cls, values: dict[str, Any] | bytes, where: object = "what was given") -> AuditReport:
         """Read what :meth:`to_dict` returned, or the bytes of a file of it; ``where`` is what errors call it."""
         with _SEAL.reading(values, where) as told:
-            names = ("attack", "epsilon", "delta", "coins", "meta", "noise", "guesses")
-            read = {name: told[name] for name in names}
+            read = {name: told[name] for name in _TOLD}
             read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
             return cls(np.array(told["scores"], dtype=float), np.array(told["members"]) == 1, **read)
 
@@ -369,9 +364,8 @@ class _Axes(NamedTuple):
 
     def place(self, false: float, true: float) -> tuple[float, float]:
         """Return where a pair of rates stands; what is below the axes stands on them."""
-        across, up = (
-            1 - math.log(max(r, low)) / math.log(low) for r, low in ((false, self.false), (true, self.true))
-        )
+        across = 1 - math.log(max(false, self.false)) / math.log(self.false)
+        up = 1 - math.log(max(true, self.true)) / math.log(self.true)
         right, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
         return _LEFT + across * right, _HEIGHT - _BOTTOM - up * down
 

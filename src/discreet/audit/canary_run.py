@@ -297,9 +297,8 @@ def audit_words(
     if copies is None:
         copies = _find_copies(release, others, words[:_PROBES], np.random.default_rng(seeds[3]))
     check(copies=(copies, whole(0)))
-    made = [
-        word for word, extra in zip(words, run.members.tolist(), strict=True) for _ in range(copies + extra)
-    ]
+    times = (copies + run.members).tolist()
+    made = [word for word, n in zip(words, times, strict=True) for _ in range(n)]
     found = _word_scores(release([*others, *made], run.seed))
     return run.report(np.array([found.get(word, -1.0) for word in words]), "words")
 
@@ -311,9 +310,8 @@ def _find_copies(
 
     def listed(copies: int) -> bool:
         try:
-            told = _word_scores(
-                release([*others, *(word for word in words for _ in range(copies))], _seed(rng))
-            )
+            made = (word for word in words for _ in range(copies))
+            told = _word_scores(release([*others, *made], _seed(rng)))
         except PrivacyError:  # such as "no word was chosen"
             return False
         return sum(word in told for word in words) * 2 >= len(words)
@@ -344,9 +342,8 @@ def _word_scores(released: Any) -> dict[str, float]:
     if hasattr(released, "get_feature_names_out"):
         words = [str(word) for word in released.get_feature_names_out()]
         weights = getattr(released, "word_weights_", None)
-        return dict.fromkeys(words, 1.0) | (
-            {} if weights is None else dict(zip(words, np.asarray(weights).tolist(), strict=True))
-        )
+        values = np.ones(len(words)) if weights is None else np.asarray(weights)
+        return dict(zip(words, values.tolist(), strict=True))
     return dict.fromkeys(map(str, released), 1.0)
 
 
@@ -384,10 +381,9 @@ def audit_shares(
     run = _throw(n_canaries, n_guesses, seeds, epsilon=epsilon, delta=delta, noise=noise)
     groups = [f"canary {number:06d}" for number in range(n_canaries)]
     topic_word = np.asarray(topics.topic_word, np.float64)
-    documents = sp.csr_matrix((len(topic_word), topic_word.shape[1]), dtype=np.int64).tolil()
-    for topic, word in enumerate(np.argmax(topic_word / topic_word.sum(axis=0), axis=1).tolist()):
-        documents[topic, word] = _LENGTH
-    document = sp.csr_matrix(documents)
+    words = np.argmax(topic_word / topic_word.sum(axis=0), axis=1)
+    entries = np.full(len(words), _LENGTH), (np.arange(len(words)), words)
+    document = sp.csr_matrix(entries, shape=topic_word.shape, dtype=np.int64)
     mixtures = fold_in(topic_word, document)
     clearest = int(np.argmax((mixtures**2).sum(axis=1)))
     inside = np.flatnonzero(run.members)

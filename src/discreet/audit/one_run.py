@@ -76,8 +76,7 @@ def one_run_p_value(
 
     Only delta needs the number of canaries: the documents that coins were thrown for.
     """
-    canaries = n_guesses if n_canaries is None else n_canaries
-    check_guesses(n_correct, n_guesses, canaries)
+    canaries = check_guesses(n_correct, n_guesses, n_canaries)
     if not 0.0 <= epsilon < math.inf or not delta >= 0.0:
         raise ParameterError(
             f"epsilon and delta must be finite and at least 0, but got {epsilon} and {delta}."
@@ -125,8 +124,7 @@ def one_run_bound(
     >>> round(one_run_bound(90, 100), 2)
     1.63
     """
-    canaries = n_guesses if n_canaries is None else n_canaries
-    check_guesses(n_correct, n_guesses, canaries)
+    canaries = check_guesses(n_correct, n_guesses, n_canaries)
     check(confidence=(confidence, CONFIDENCE))
     check_promise(None, delta)
 
@@ -143,13 +141,18 @@ def one_run_bound(
     return low
 
 
-def check_guesses(n_correct: int, n_guesses: int, canaries: int) -> None:
-    """Raise a ParameterError unless there are at most as many right guesses as guesses, and as canaries."""
+def check_guesses(n_correct: int, n_guesses: int, n_canaries: int | None) -> int:
+    """Return the number of canaries, guesses by default, or raise a ParameterError unless they are enough.
+
+    There are at most as many right guesses as guesses, and as many of these as canaries.
+    """
+    canaries = n_guesses if n_canaries is None else n_canaries
     if not 0 <= n_correct <= n_guesses <= canaries:
         raise ParameterError(
             "guesses must be from n_correct to n_canaries, "
             f"but got {n_correct} right of {n_guesses} on {canaries} canaries."
         )
+    return canaries
 
 
 def one_run_mu_bound(
@@ -167,8 +170,7 @@ def one_run_mu_bound(
     >>> round(one_run_mu_bound(900, 1000), 2)
     0.88
     """
-    canaries = n_guesses if n_canaries is None else n_canaries
-    check_guesses(n_correct, n_guesses, canaries)
+    canaries = check_guesses(n_correct, n_guesses, n_canaries)
     check(confidence=(confidence, CONFIDENCE))
     return _mu_bound(int(n_correct), int(n_guesses), 1.0 - confidence, int(canaries))
 

@@ -249,9 +249,8 @@ class DaskEngine:
         if not workers.keys() <= self._checked:
             # Where a worker dies meanwhile there is no answer; tasks look at their version, too.
             with suppress(Exception):
-                found = self.client.get_versions(check=False, packages=list(MUST_AGREE))
+                self._found = self.client.get_versions(check=False, packages=list(MUST_AGREE))
                 self._checked |= workers.keys()
-                self._found = found
             if self._found is not None:
                 refuse_other_versions(self._found)
         return workers

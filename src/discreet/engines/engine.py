@@ -188,9 +188,7 @@ class ProcessEngine:
     ) -> NDArray[np.int64]:
         """Return the sum over shards: see :meth:`Engine.map_sum`."""
         refuse_none(shards)
-        step: Step | None = None
-        if states is not None:
-            step = Step(states.start, states.run, states.history, self.room)
+        step = None if states is None else Step(states.start, states.run, states.history, self.room)
         waiting, progress = deque(shards), PassProgress(self.callback, shards)
 
         def strand(_: int) -> NDArray[np.int64] | None:
@@ -284,7 +282,8 @@ class ShardRunner:
 
         One function for all steps: it is what makes a lost state anew.
         """
-        return self.engine.map_sum(partial(_step, function, self.read), self.shards, *public, states=states)
+        task = partial(_on_read, function, self.read)
+        return self.engine.map_sum(task, self.shards, *public, states=states)
 
     def __enter__(self) -> Self:
         return self
@@ -305,9 +304,3 @@ def _start(
     function: Callable[..., Any], read: Callable[[Any], Any], public: tuple[Any, ...], shard: Any
 ) -> NDArray[Any]:
     return function(read(shard), *public)
-
-
-def _step(
-    function: Sum, read: Callable[[Any], Any], shard: Any, state: NDArray[Any], *public: Any
-) -> NDArray[np.int64]:
-    return function(read(shard), state, *public)

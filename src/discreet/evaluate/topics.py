@@ -148,11 +148,8 @@ def _occurrences(
     used, columns = np.unique(words, return_inverse=True)
     present = counts[:, used].astype(bool).astype(np.float64).tocsc()
     columns = columns.reshape(words.shape)
-    together: list[NDArray[np.float64]] = []
-    for row in columns:
-        chosen = present[:, row]
-        together.append(np.asarray((chosen.T @ chosen).todense()))
-    return together, counts.shape[0]
+    chosen = (present[:, row] for row in columns)
+    return [(each.T @ each).toarray() for each in chosen], counts.shape[0]
 
 
 def diversity(topic_word: ArrayLike, *, top: int = 25) -> float:

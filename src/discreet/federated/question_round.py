@@ -190,9 +190,8 @@ def learn(state: State, found: NDArray[np.int64], n_vectors: int) -> tuple[NDArr
     known, answer, deviation = kept.known, values[asked.kind], deviations[asked.kind]
     n_deviation = deviations.get("count", kept.n_deviation)
     most = n + 20 * n_deviation
-    if sum_round.is_nonsense(
-        most, {asked.kind: np.abs(answer) if asked.kind == "squares" else answer}, deviations
-    ):
+    size = np.abs(answer) if asked.kind == "squares" else answer
+    if sum_round.is_nonsense(most, {asked.kind: size}, deviations):
         return state.topic_word, Learned(
             known.weight, known.unigram, n, strength, kept.said, number, nonsense=True
         )

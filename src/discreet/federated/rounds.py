@@ -111,8 +111,7 @@ def init_server(
     defaults = {field.name: field.default for field in fields(State) if field.name in TERMS}
     check_terms({**defaults, **given, "vocabulary": digest, **options})
     given = {name: int(value) if is_whole(value) else value for name, value in {**given, **options}.items()}
-    rng = np.random.default_rng(seed)
-    topics = rng.gamma(10.0, size=(n_topics, n_words))
+    topics = np.random.default_rng(seed).gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)
     given.update(epsilon=float(epsilon), delta=float(delta))
     sums = None if word_vectors is None else _questions(word_vectors, vocabulary, n_words, n_topics)
@@ -204,8 +203,8 @@ def server_step(
         else:
             taken[update.client] = update.values
             received += update.values.nbytes
-    clients = sorted(taken)  # so that the order in which updates come changes nothing
-    topics, masks, sums = _combine(state, {client: taken[client] for client in clients})
+    # Sorted, so that the order in which updates come changes nothing.
+    topics, masks, sums = _combine(state, dict(sorted(taken.items())))
     after = replace(
         state,
         # A course of sums ends with the first one that tells that there is nothing to learn.

@@ -192,9 +192,8 @@ class Sessions:
         session = self._known[run]
         if self._folder is None or not session.paid:
             return
-        content = {"run": run, "ledger": self._ledger.identity, **session.to_json()}
         try:
-            self._write(run, content)
+            self._write(run, {"run": run, "ledger": self._ledger.identity, **session.to_json()})
         except OSError as fault:
             raise PrivacyError(
                 f"what run {run} has come to cannot be written to {self._folder} ({fault.strerror}), so nothing is "
@@ -352,8 +351,7 @@ class Silo:
         """
         content, client = bytes(asked["state"]), int(asked["client"])
         state = read_state(content)
-        session = self._session(str(run), client, state)
-        values = session.answer(content, state, self._counts)
+        values = self._session(str(run), client, state).answer(content, state, self._counts)
         self._sessions.keep(str(run))
         return {"round": state.round, "values": values}
 

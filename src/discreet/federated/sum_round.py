@@ -350,11 +350,9 @@ def take_part(
     """
     message = state.round % MESSAGES
     if message == 0:
-        terms = terms_bytes(state)
+        terms, threshold = terms_bytes(state), state.n_clients - state.tolerated
         ledger = None if stream.reproducible else account.ledger_secret(terms)
-        account.masker = Masker(
-            account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
-        )
+        account.masker = Masker(account.client, threshold, stream, terms=terms, ledger=ledger)
     shown = shown_to(account.client, state)
     masker = account.masker
     if masker is None or (message == 1 and account.client not in shown.content):

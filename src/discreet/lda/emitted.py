@@ -56,6 +56,7 @@ class Vectors:
     def __init__(self, scalar: Any, n_lanes: int, align: int) -> None:
         self.kind, self.n_lanes, self._align = ir.VectorType(scalar, n_lanes), n_lanes, align
         self.zeros = ir.Constant(self.kind, [0.0] * n_lanes)
+        self._places = ir.VectorType(I32, n_lanes)
 
     def _at(self, builder: Any, address: Any, block: Any) -> Any:
         at = builder.add(address, builder.shl(block, ir.Constant(I64, 6)))
@@ -76,15 +77,11 @@ class Vectors:
         kind = kind or self.kind
         undefined = ir.Constant(kind, ir.Undefined)
         first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
-        return builder.shuffle_vector(
-            first, undefined, ir.Constant(ir.VectorType(I32, self.n_lanes), [0] * self.n_lanes)
-        )
+        return builder.shuffle_vector(first, undefined, ir.Constant(self._places, [0] * self.n_lanes))
 
     def shuffle(self, builder: Any, vector: Any, places: list[int]) -> Any:
         """Take lanes of ``vector``; place ``n_lanes`` means zero."""
-        return builder.shuffle_vector(
-            vector, self.zeros, ir.Constant(ir.VectorType(I32, self.n_lanes), places)
-        )
+        return builder.shuffle_vector(vector, self.zeros, ir.Constant(self._places, places))
 
 
 def entry_at(builder: Any, address: Any, i: int, kind: Any) -> Any:
@@ -275,9 +272,8 @@ def load_document(documents: Any, d: int, words: NDArray[np.int64], counts: NDAr
     start, end = documents.indptr[d], documents.indptr[d + 1]
     n = end - start
     n_padded = (n + FEW - 1) // FEW * FEW
-    for i in range(n):
-        words[i] = documents.words[start + i]
-        counts[i] = documents.counts[start + i]
+    words[:n] = documents.words[start:end]
+    counts[:n] = documents.counts[start:end]
     for i in range(n, n_padded):
         words[i] = words[n - 1]
         counts[i] = 0.0

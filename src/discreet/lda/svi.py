@@ -34,7 +34,6 @@ Dirichlet allocation", NIPS 2010. Bound: Hoffman, Blei, Wang, Paisley, JMLR 2013
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,10 +227,8 @@ def _add_statistic(
     """Add sum_d quotients * weights * table to rows first to last of ``total``, in whole units."""
     indptr, documents, entries = batch.by_word, batch.who, batch.entries
     width = total.shape[1]
-    row = np.empty(width, np.float64)
     for w in range(first, last):
-        for k in range(width):
-            row[k] = table[w, k] * unit
+        row = table[w] * unit
         for j in range(indptr[w], indptr[w + 1]):
             quotient = found.quotients[entries[j]]
             d = documents[j]
@@ -264,17 +261,13 @@ def fast_components(
     return drawn * (_WEIGHT / drawn.sum(axis=1, keepdims=True))
 
 
-def stepper_over_shards(
-    through: Any, n_tokens: float, how: Inference, topic_word_prior: float
-) -> Callable[[State], State]:
-    """Return what takes a batch step over documents in shards, of so many tokens in all."""
+def step_over_shards(
+    state: State, through: Any, n_tokens: float, how: Inference, topic_word_prior: float
+) -> State:
+    """Take a batch step over documents in shards, of so many tokens in all."""
     unit, alone = unit_of(n_tokens), how._replace(n_threads=1)
-
-    def advance(state: State) -> State:
-        total = through.sum(_statistic_of_shard, word_weights(state, how.n_threads), unit, alone)
-        return move(state, total, unit, topic_word_prior)
-
-    return advance
+    total = through.sum(_statistic_of_shard, word_weights(state, how.n_threads), unit, alone)
+    return move(state, total, unit, topic_word_prior)
 
 
 def _statistic_of_shard(

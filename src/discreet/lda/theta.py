@@ -245,16 +245,12 @@ def _find_modes(
     room = _longest(documents, first, last) + FEW
     words, padded, quotients = np.empty(room, np.int64), np.empty(room), np.empty(room)
     gathered = on_line(width)
-    pseudo_tokens = 0.0
-    for k in range(width):
-        pseudo_tokens += prior[k]
+    pseudo_tokens = prior.sum()
     for d in range(first, last):
         n = documents.indptr[d + 1] - documents.indptr[d]
         n_padded = load_document(documents, d, words, padded)
         theta = thetas[d]
-        n_tokens = 0.0
-        for i in range(n):
-            n_tokens += padded[i]
+        n_tokens = padded[:n].sum()
         if n_tokens > 0.0:
             scale = 1.0 / (n_tokens + pseudo_tokens)
             for _ in range(how.max_iter):

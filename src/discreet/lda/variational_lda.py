@@ -170,13 +170,13 @@ class VariationalLDA(TopicEstimator):
         self.n_iter_ = 0
         if self.batch_size is None:
             if by_shard:
-                advance = svi.stepper_over_shards(documents, float(X.n_tokens), how, eta)
+                n_tokens = float(X.n_tokens)
+                advance = partial(svi.step_over_shards, through=documents, n_tokens=n_tokens)
             else:
-                batches = svi.prepare(documents, self.n_topics)
-                advance = partial(svi.step, batches=batches, how=how, topic_word_prior=eta)
+                advance = partial(svi.step, batches=svi.prepare(documents, self.n_topics))
             before = _means(state)
             for done in range(1, self.max_iter + 1):
-                state = advance(state)
+                state = advance(state, how=how, topic_word_prior=eta)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
                 if self.tol > 0:
@@ -215,8 +215,7 @@ class VariationalLDA(TopicEstimator):
         for first in range(0, documents.n_documents, size):
             batch = documents.rows(first, min(first + size, documents.n_documents))
             self.n_documents_seen_ += batch.n_documents
-            total = self.total_documents or self.n_documents_seen_
-            state = self._move(state, batch, total, how)
+            state = self._move(state, batch, self.total_documents or self.n_documents_seen_, how)
             self.n_iter_ += 1
         return self._keep(state)
 

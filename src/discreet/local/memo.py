@@ -299,8 +299,7 @@ class ReportMemo:
 
     def _who(self, columns: list[int], vocabulary: Sequence[str], name: str | None) -> str:
         """Return the name of a document's account."""
-        known = [vocabulary[column] for column in columns]
-        return self._digest(["account", _called(name, sorted(known))])
+        return self._digest(["account", _called(name, sorted(vocabulary[column] for column in columns))])
 
     def _first(
         self,

@@ -122,7 +122,8 @@ class BitChannel:
     @classmethod
     def symmetric(cls, epsilon: float) -> BitChannel:
         """Flip bits with equal probability, q = 1 / (e^epsilon + 1): ``epsilon`` for one word added or removed."""
-        return cls._rounded(epsilon, _symmetric_rate(_finite(epsilon)), lambda c: one_bit(c.p, c.q))
+        q = 1 / (math.exp(min(_finite(epsilon), 700.0)) + 1)
+        return cls._rounded(epsilon, (1 - q, q), lambda c: one_bit(c.p, c.q))
 
     @classmethod
     def for_replacement(cls, epsilon: float, density: float, *, limit: int | None = None) -> BitChannel:
@@ -259,11 +260,6 @@ def _finite(epsilon: Any) -> float:
             "epsilon of a channel must be finite: without randomising there is no report to send."
         )
     return found
-
-
-def _symmetric_rate(epsilon: float) -> tuple[float, float]:
-    q = 1 / (math.exp(min(epsilon, 700.0)) + 1)
-    return 1 - q, q
 
 
 def _below(n: int, read: ReadWords) -> int:

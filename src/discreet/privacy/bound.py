@@ -79,8 +79,7 @@ def place_l2(values: NDArray[np.float64], n: int, bits: int, normalise: bool, ou
     """
     largest = _largest(values, n)
     if largest <= 0.0:
-        for i in range(n):
-            out[i] = 0
+        out[:n] = 0
         return
     if not _LEAST_TAME < largest < _MOST_TAME:
         # Squares could overflow or vanish: divide by the largest entry first.
@@ -125,8 +124,7 @@ def place_l1(values: NDArray[np.float64], n: int, bits: int, normalise: bool, ou
     """
     largest = _largest(values, n)
     if largest <= 0.0:
-        for i in range(n):
-            out[i] = 0
+        out[:n] = 0
         return
     magnitudes = 0.0
     for i in range(n):

@@ -57,10 +57,15 @@ from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
 
 
-def _check_release(
-    total: BoundedSum, bound: Bound, stream: SecureStream, reservation: Reservation, n_jobs: int | None
-) -> None:
-    """Refuse arguments that are not what they should be, before the reservation is drawn on."""
+def _draw_on(
+    reservation: Reservation,
+    mechanism: GaussianMechanism | LaplaceMechanism,
+    total: BoundedSum,
+    stream: SecureStream,
+    n_jobs: int | None,
+) -> Fraction:
+    """Return the scale of the noise once it is paid for; refuse wrong arguments before."""
+    bound, event = mechanism.bound, mechanism.event()
     if not isinstance(total, BoundedSum):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PrivacyError(
             f"total must be a BoundedSum, whose units are bounded one by one, but is {kind_of(total)}; "
@@ -78,6 +83,11 @@ def _check_release(
         )
     check_stream(stream)
     count_threads(n_jobs)
+    exact = as_scale(mechanism.scale)
+    if not exact and event != events.non_private():
+        raise PrivacyError(f"noise of scale 0 would be booked as private: the sensitivity of {bound} is 0.")
+    reservation.use(event, privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
+    return exact
 
 
 def _check_bound(bound: Bound, norm: str, noise: str) -> None:
@@ -85,15 +95,6 @@ def _check_bound(bound: Bound, norm: str, noise: str) -> None:
         raise PrivacyError(f"bound must be a Bound, but is {kind_of(bound)}; make it with Bound(...).")
     if bound.norm != norm:
         raise PrivacyError(f'{noise} noise needs a bound in "{norm}", but the norm is "{bound.norm}".')
-
-
-def _draw_on(reservation: Reservation, event: Event, bound: Bound, scale: Fraction) -> Fraction:
-    """Return the scale of the noise once it is paid for."""
-    exact = as_scale(scale)
-    if not exact and event != events.non_private():
-        raise PrivacyError(f"noise of scale 0 would be booked as private: the sensitivity of {bound} is 0.")
-    reservation.use(event, privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
-    return exact
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,7 @@ class GaussianMechanism:
         TypeError, ParameterError
             Where ``stream`` is not a SecureStream, or ``n_jobs`` not a number of threads.
         """
-        _check_release(total, self.bound, stream, reservation, n_jobs)
-        scale = _draw_on(reservation, self.event(), self.bound, self.scale)
+        scale = _draw_on(reservation, self, total, stream, n_jobs)
         return total.values + rounded_gaussian(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 
@@ -203,8 +203,7 @@ class LaplaceMechanism:
 
         Parameters and errors are those of :meth:`GaussianMechanism.release`.
         """
-        _check_release(total, self.bound, stream, reservation, n_jobs)
-        scale = _draw_on(reservation, self.event(), self.bound, self.scale)
+        scale = _draw_on(reservation, self, total, stream, n_jobs)
         return total.values + discrete_laplace(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 
@@ -278,8 +277,7 @@ class SharedGaussian:
         mechanism = GaussianMechanism(bound, self._noise_for(share))
         bounded = total if isinstance(total, BoundedSum) else BoundedSum(total, bound)
         noisy = mechanism.release(bounded, self.stream.spawn(purpose), self.reservation, n_jobs=self.n_jobs)
-        values = np.asarray(noisy * bound.step, dtype=np.float64)
-        return Noisy(values, mechanism.noise_multiplier)
+        return Noisy(np.asarray(noisy * bound.step, dtype=np.float64), mechanism.noise_multiplier)
 
     def draw(self, share: float) -> float:
         """Use up a share for noise that is drawn elsewhere, and return the noise multiplier that it takes.

@@ -159,8 +159,7 @@ def _sum_rows(
     row, placed = np.empty(widest, np.float64), np.empty(widest, np.int64)
     for unit in range(low, high):
         begin, n = indptr[unit], indptr[unit + 1] - indptr[unit]
-        for i in range(n):
-            row[i] = values[begin + i]
+        row[:n] = values[begin : begin + n]
         if euclidean:
             place_l2(row, n, bits, normalise, placed)
         else:

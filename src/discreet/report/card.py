@@ -48,9 +48,8 @@ def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:
 
 def booked(release: Release | NumbersRelease) -> str:
     """Return the table of everything that stands on the ledger."""
-    return table(
-        ("for", "as"), [(plain(purpose), event) for purpose, event in wording.label_of(release)["entries"]]
-    )
+    entries = wording.label_of(release)["entries"]
+    return table(("for", "as"), [(plain(purpose), event) for purpose, event in entries])
 
 
 def settings(release: Promised, **said: str | None) -> str:
@@ -81,8 +80,7 @@ def card_of(
 
 def table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
     """Return a table of two columns, of text that is escaped already."""
-    lines = [f"| {left} | {right} |" for left, right in (head, ("---", "---"), *rows)]
-    return "\n".join(lines)
+    return "\n".join(f"| {left} | {right} |" for left, right in (head, ("---", "---"), *rows))
 
 
 def _value(value: Any) -> str:

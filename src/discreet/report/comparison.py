@@ -360,9 +360,8 @@ _ALONE_SHOWN = 40
 def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -> str:
     """Return the page. The same comparison gives the same text."""
     of_a, of_b = found.names()
-    largest = max(
-        [1e-12, *(share for pair in found.pairs for share in (pair.before, pair.after) if share is not None)]
-    )
+    shares = (share for pair in found.pairs for share in (pair.before, pair.after) if share is not None)
+    largest = max([1e-12, *shares])
     titles = _titles(found, names)
     body = template("comparison.html.j2").render(
         titles=titles,

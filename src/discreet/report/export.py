@@ -6,7 +6,7 @@ Both are computed from the release alone, so they cost no privacy.
 import csv
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -78,12 +78,8 @@ def to_gensim(release: Release) -> Any:
         from gensim.corpora import Dictionary  # pyright: ignore
         from gensim.models import LdaModel  # pyright: ignore
     except ImportError:
-        made = None
-    else:
-        made: Any = (Dictionary(), LdaModel)
-    if made is None:
-        raise ReleaseError("this needs gensim, which is not installed: pip install gensim.")
-    words, model_of = made
+        raise ReleaseError("this needs gensim, which is not installed: pip install gensim.") from None
+    words, model_of = cast(Any, Dictionary()), cast(Any, LdaModel)
     words.token2id = {word: number for number, word in enumerate(release.vocabulary)}
     words.id2token = dict(enumerate(release.vocabulary))
     n_topics, n_words = release.topic_word.shape

@@ -222,7 +222,7 @@ def report(
         # Nothing in it can end the element of the script that holds it; jinja2 escapes everything else.
         data=Markup(data.translate(_UNSAFE)),
         sentences=wording.first_sentences(release, listing.labels),
-        ranking=_ranking(release, topics),
+        ranking=sorted(topics, key=lambda topic: (topic["noisy"], -topic["length"])),
         width=topic_map.WIDTH,
         height=topic_map.HEIGHT,
         n_topics=len(release.topic_word),
@@ -248,21 +248,6 @@ def report(
     )
     script = (files("discreet.report") / "templates" / "report.js").read_text(encoding="utf-8")
     return document(label["title"] or f"{len(topics)} topics, told discreetly", body, script)
-
-
-def _ranking(release: Release, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the topics by share, those that are mostly noise last, each with the length of a bar."""
-    weight = np.zeros(len(topics)) if release.topic_weight is None else release.topic_weight
-    most = max(float(weight.max()), 1e-12)
-    rows = [
-        topics[topic]
-        | {
-            "short_share": "" if release.topic_weight is None else f"{100 * weight[topic]:.1f}\u202f%",
-            "length": round(100 * float(weight[topic]) / most, 1),
-        }
-        for topic in range(len(topics))
-    ]
-    return sorted(rows, key=lambda row: (row["noisy"], -row["length"]))
 
 
 def _kind_of_noise(release: Release) -> str:
@@ -297,25 +282,26 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
         for (name, *_), noisy in zip(listing.labels, listing.noisy, strict=True)
     ]
     circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
-    overall = release.word_weight
+    overall, noises, weight = release.word_weight, release.topic_word_noise, release.topic_weight
+    most = 1.0 if weight is None else max(float(weight.max()), 1e-12)
+    noises = np.zeros_like(release.topic_word) if noises is None else noises
     topics: list[dict[str, Any]] = []
     for number, circle in enumerate(circles):
-        row = release.topic_word[number]
+        row, noise = release.topic_word[number], noises[number]
         chosen = (-row).argsort(kind="stable")[:_STATIC_WORDS].tolist()
-        noise = None if release.topic_word_noise is None else release.topic_word_noise[number]
-        tops = [row[word] + (0.0 if noise is None else STANDARD_DEVIATIONS * noise[word]) for word in chosen]
+        tops = [row[word] + STANDARD_DEVIATIONS * noise[word] for word in chosen]
         if overall is not None:
             tops += overall[chosen].tolist()
         longest = max(*tops, 1e-12)
         words: list[dict[str, Any]] = []
         for word in chosen:
-            half = 0.0 if noise is None else STANDARD_DEVIATIONS * float(noise[word])
+            half = STANDARD_DEVIATIONS * float(noise[word])
             low, high = max(0.0, row[word] - half), row[word] + half
             words.append(
                 {
                     "word": wording.shown(release.vocabulary[word]),
                     "percent": _percent(row[word]),
-                    "noise": None if noise is None or not half else _percent(half),
+                    "noise": _percent(half) if half else None,
                     "solid": listing.above is None or bool(listing.above[number, word]),
                     "bar": round(100 * row[word] / longest, 2),
                     "overall": None if overall is None else round(100 * float(overall[word]) / longest, 2),
@@ -324,7 +310,6 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
                     "high": round(100 * high / longest, 2),
                 }
             )
-        weight = None if release.topic_weight is None else _percent(release.topic_weight[number])
         topics.append(
             {
                 "number": number,
@@ -334,7 +319,9 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
                 "noisy": bool(listing.noisy[number]),
                 "name": ", ".join(listing.labels[number]),
                 "circle": circle,
-                "share": weight,
+                "share": None if weight is None else _percent(weight[number]),
+                "short_share": "" if weight is None else f"{100 * weight[number]:.1f}\u202f%",
+                "length": 0.0 if weight is None else round(100 * float(weight[number]) / most, 1),
                 "above": None if listing.above is None else int(listing.above[number].sum()),
                 "words": words,
             }

@@ -230,19 +230,15 @@ def uniform(stream: SecureStream) -> int:
 def challenge(point: bytes, commitment: bytes, statement: bytes) -> int:
     """Return c: a number that nobody can choose. All three parts have a length of their own, so none runs over."""
     parts = (b"discreet secure aggregation, proof", point, commitment, statement)
-    return (
-        int.from_bytes(hashlib.sha512(b"".join(hashlib.sha256(part).digest() for part in parts)).digest())
-        % ORDER
-    )
+    digests = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return int.from_bytes(hashlib.sha512(digests).digest()) % ORDER
 
 
 def prove(secret: int, statement: bytes, stream: SecureStream) -> bytes:
     """Return ``PROOF_BYTES`` bytes: whoever made them knew the secret, and meant this statement."""
     fresh = secret.to_bytes(_NUMBER) + stream.words(_FRESH_WORDS).tobytes()
-    nonce = HKDF(
-        SHA512(), 64, None, b"discreet secure aggregation, nonce" + hashlib.sha256(statement).digest()
-    )
-    k = 1 + int.from_bytes(nonce.derive(fresh)) % (ORDER - 1)
+    context = b"discreet secure aggregation, nonce" + hashlib.sha256(statement).digest()
+    k = 1 + int.from_bytes(HKDF(SHA512(), 64, None, context).derive(fresh)) % (ORDER - 1)
     commitment = write_point(point_of(k))
     c = challenge(write_point(point_of(secret)), commitment, statement)
     return commitment + ((k + c * secret) % ORDER).to_bytes(_NUMBER)
@@ -301,9 +297,8 @@ def write_hello(
     """Return the first message of a silo with these secrets."""
     body = b"".join(write_commitments(numbers) for numbers in ([channel], mask, own, [ledger]))
     secrets = zip(_PROVED, (channel, mask[0], own[0], ledger), strict=True)
-    return body + b"".join(
-        prove(secret, _statement(terms, silo, what, body), stream) for what, secret in secrets
-    )
+    proofs = (prove(secret, _statement(terms, silo, what, body), stream) for what, secret in secrets)
+    return body + b"".join(proofs)
 
 
 @lru_cache(_KEPT)

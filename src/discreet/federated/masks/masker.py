@@ -256,9 +256,8 @@ def pair_key(secret: int, mine: Owner, theirs: Owner, roster: bytes) -> bytes:
 
 def own_key(secret: int, silo: int, roster: bytes) -> bytes:
     """Return the key of a silo's own mask."""
-    context = (
-        b"discreet secure aggregation, own mask" + silo.to_bytes(4) + keys.write_point(keys.point_of(secret))
-    )
+    own = silo.to_bytes(4) + keys.write_point(keys.point_of(secret))
+    context = b"discreet secure aggregation, own mask" + own
     return HKDF(SHA256(), 32, roster, context).derive(secret.to_bytes(32))
 
 
@@ -398,9 +397,8 @@ class Masker:
                 continue
             parts = plain[: keys.SHARE_BYTES], plain[keys.SHARE_BYTES :]
             hello = self._hello(other)
-            if keys.is_share(parts[0], self.client, hello.mask) and keys.is_share(
-                parts[1], self.client, hello.own
-            ):
+            given = zip(parts, (hello.mask, hello.own), strict=True)
+            if all(keys.is_share(part, self.client, points) for part, points in given):
                 self._held[other] = parts
         self._step = "checks"
         return set(self._held)

@@ -87,8 +87,7 @@ class Draws(NamedTuple):
 @njit(forceinline=True)
 def _enter(draws: Any, d: Any, counts: Any) -> Any:
     """Count a document's topics; return where its tokens begin."""
-    for k in range(counts.shape[0]):
-        counts[k] = 0
+    counts[:] = 0
     for i in range(draws.tokens.indptr[d], draws.tokens.indptr[d + 1]):
         counts[draws.topics[i]] += _ONE
     return draws.tokens.indptr[d]

@@ -273,9 +273,7 @@ def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, work
         if n == 0:
             continue
         n_padded = load_document(given.entries, d, words, padded)
-        length = zero
-        for i in range(n):
-            length += padded[i]
+        length = padded[:n].sum()
         for k in range(width):
             known[k] = length / np.float32(n_topics) if given.equal and k < n_topics else zero
         if not given.equal:
@@ -307,8 +305,7 @@ def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, work
         for k in range(width):
             given.sums[piece, k] += known[k]
         room = slice(kept.starts[d], kept.starts[d + 1])
-        n_kept = _keep(known, n_topics, room.stop - room.start, kept.topics[room], kept.values[room])
-        kept.sizes[d] = n_kept
+        kept.sizes[d] = _keep(known, n_topics, room.stop - room.start, kept.topics[room], kept.values[room])
         if len(given.drawn) > 0:
             first = given.token_indptr[d]
             stream, at = mix(given.key ^ mix(d)), first

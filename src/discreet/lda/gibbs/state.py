@@ -147,8 +147,7 @@ def count_topics(
     order = order or word_order(tokens)
 
     def work(piece: tuple[int, int]) -> None:
-        first, last = piece
-        _count(order.indptr, order.places, topics, first, last, counts)
+        _count(order.indptr, order.places, topics, *piece, counts)
 
     share_out(work, pieces(order.indptr, n_threads), n_threads)
     return counts

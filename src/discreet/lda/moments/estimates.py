@@ -49,12 +49,10 @@ class Channel(Protocol):
     @property
     def p(self) -> Any:
         """P(1 | present)."""
-        ...
 
     @property
     def q(self) -> Any:
         """P(1 | absent)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

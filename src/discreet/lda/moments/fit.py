@@ -114,8 +114,7 @@ def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_s
     """
     grid = np.geomspace(1e-4, max(float(noisy.max()) * 1.05, 0.02), grid_size)
     width = _WIDTH * (grid[1] / grid[0] - 1) * grid
-    variance = np.maximum(deviation, 1e-9)[:, None] ** 2
-    total = variance + width**2
+    total = np.maximum(deviation, 1e-9)[:, None] ** 2 + width**2
     gap = noisy[:, None] - grid
     log = -0.5 * (gap * gap / total + np.log(total))
     likelihood = np.exp(log - log.max(1, keepdims=True))
@@ -169,7 +168,7 @@ def fit_topics(
     logits = base + _SPREAD * np.random.default_rng(seed).standard_normal((n_topics, len(base)))
     parameters = [logits, *start_of_pairs(length, n_topics)]
     with one_blas_thread():
-        for step in descend(parameters, lambda: gradients(parameters, target, base, tau)[0], n_steps, RATE):
+        for step in descend(parameters, lambda: gradients(parameters, target, base, tau), n_steps, RATE):
             if step % _EVERY == 0:
                 tell(callback, "fitting topics to moments", step, n_steps)
     logits, log_pairs, log_weight = parameters
@@ -207,9 +206,8 @@ def descend(
     parts = slower or [1.0] * len(parameters)
     for step in range(1, n_steps + 1):
         now = rate * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
-        for values, gradient, mean, square, part in zip(
-            parameters, slopes(), means, squares, parts, strict=True
-        ):
+        together = zip(parameters, slopes(), means, squares, parts, strict=True)
+        for values, gradient, mean, square, part in together:
             _adam(values, gradient, mean, square, now / part, step)
         yield step
 
@@ -221,28 +219,21 @@ def _adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: 
     values -= rate / (1 - _FIRST_DECAY**step) * mean / scale
 
 
-def gradients(
-    parameters: list[Floats], target: Target, base: Floats, tau: float
-) -> tuple[list[Floats], float]:
-    """Return the gradient of the objective in logits, log S and log m, and the objective."""
+def gradients(parameters: list[Floats], target: Target, base: Floats, tau: float) -> list[Floats]:
+    """Return the gradient of the objective in logits, log S and log m."""
     logits, log_pairs, log_weight = parameters
     phi = softmax(logits)
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     single = phi.astype(np.float32)
     residual = target.pairs - single.T @ (pairs.astype(np.float32) @ single)
-    weighted = target.pair_weight * residual
-    pulled = (weighted @ single.T).astype(np.float64)
-    gap = target.rates - weight @ phi
-    pull = target.rate_weight * gap
+    pulled = ((target.pair_weight * residual) @ single.T).astype(np.float64)
+    pull = target.rate_weight * (target.rates - weight @ phi)
     by_phi = -(pairs @ pulled.T) - weight[:, None] * pull
-    shift = (logits - base) / tau**2
-    prior = float((shift * (logits - base)).sum())
-    loss = 0.25 * float(np.vdot(weighted, residual)) + 0.5 * float(pull @ gap) + 0.5 * prior
     return [
-        phi * (by_phi - (by_phi * phi).sum(1, keepdims=True)) + shift,
+        phi * (by_phi - (by_phi * phi).sum(1, keepdims=True)) + (logits - base) / tau**2,
         -0.5 * (phi @ pulled) * pairs,
         -(phi @ pull) * weight,
-    ], loss
+    ]
 
 
 def softmax(logits: Floats) -> Floats:
@@ -354,7 +345,7 @@ def fit_topics_with_vectors(
 def _slopes(parameters: list[Floats], target: Target, prior: Prior) -> list[Floats]:
     """Return the gradient in r, log S, log m and a; an infinite tau leaves the data's part alone."""
     own, log_pairs, log_weight, coordinates = parameters
-    by_data, _ = gradients([prior.logits(parameters), log_pairs, log_weight], target, prior.base, np.inf)
+    by_data = gradients([prior.logits(parameters), log_pairs, log_weight], target, prior.base, np.inf)
     by_logits, by_pairs, by_weight = by_data
     return [
         by_logits + own / prior.spread,
@@ -370,9 +361,8 @@ def _evidence(parameters: list[Floats], target: Target, prior: Prior, rule: _Rul
     phi = softmax(prior.logits(parameters))
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     slopes = ((pairs @ phi) ** 2).astype(np.float32)
-    curvature = phi**2 * (
-        (target.pair_weight @ slopes.T).T.astype(np.float64) + weight[:, None] ** 2 * target.rate_weight
-    )
+    by_pairs = (target.pair_weight @ slopes.T).T.astype(np.float64)
+    curvature = phi**2 * (by_pairs + weight[:, None] ** 2 * target.rate_weight)
     determined = max(float((curvature / (curvature + 1 / prior.spread)).sum()), 1e-3)
     spread = float(np.clip((own**2).sum() / determined, rule.least_spread, rule.largest_spread))
     block = np.arange(len(prior.scales)) // _BLOCK

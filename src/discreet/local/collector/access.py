@@ -75,16 +75,13 @@ class HostCheck:
 
         try:
             await self._app(scope, receive, passing)
-        except (
-            LocalProtocolError
-        ):  # the request was nonsense, and the server has said so and ended the connection
+        except LocalProtocolError:  # nonsense was sent, and the server has said so and ended the connection
             return
         except Exception as error:  # the message of an error nobody thought of may show what was sent
             _log.error("a request failed: %s", type(error).__name__)
             if not begun:
-                await JSONResponse({"error": "this failed; try again."}, 500, headers=PLAIN)(
-                    scope, receive, send
-                )
+                failed = JSONResponse({"error": "this failed; try again."}, 500, headers=PLAIN)
+                await failed(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         found: dict[bytes, list[bytes]] = {}

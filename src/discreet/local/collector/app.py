@@ -59,12 +59,11 @@ async def _failure(request: Request, error: Exception) -> Response:
 
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse(
-        {"error": error.detail}, error.status_code, headers={**PLAIN, **(error.headers or {})}
-    )
+    headers = {**PLAIN, **(error.headers or {})}
+    return JSONResponse({"error": error.detail}, error.status_code, headers=headers)
 
 
-def _topic_routes(store: ReportStore, fits: TopicFits) -> list[Route]:
+def _topic_routes(fits: TopicFits) -> list[Route]:
     """Return what is told of reports of bits: how many topics can be learned, the topics, and a page of them."""
     text, policy = _page()
 
@@ -137,7 +136,7 @@ def make_app(
         told = _question_routes(store, store.channel)
     else:
         fits = TopicFits(store)
-        told = _topic_routes(store, fits)
+        told = _topic_routes(fits)
 
     async def health(request: Request) -> Response:
         trouble = store.trouble

@@ -156,6 +156,7 @@ _SLOWEST_STORE = 45.0
 #: Bytes of bodies that may be under way at once, of all connections.
 _MOST_UNDER_WAY = 256 * 2**20
 _BEARER = "bearer "
+_CODES: dict[type[CorpusError], int] = {ConflictError: 409, SpentError: 403}
 _Told = TypeVar("_Told")
 
 
@@ -220,12 +221,8 @@ class Intake:
                 yield self.form.split(body, count=count)
             except StoreBusyError as error:
                 raise later(503, str(error), 1) from None
-            except ConflictError as error:
-                raise HTTPException(409, str(error)) from None
-            except SpentError as error:
-                raise HTTPException(403, str(error)) from None
             except CorpusError as error:
-                raise HTTPException(422, str(error)) from None
+                raise HTTPException(_CODES.get(type(error), 422), str(error)) from None
         finally:
             self.under_way -= held.size
 

@@ -106,46 +106,11 @@ def _scores(turned: NDArray[np.int64], signs: NDArray[np.uint8], n_codewords: in
     return out
 
 
-@kernel()
-def _in_order(values: NDArray[np.int64], place: int) -> int:
-    """Return what would stand at that place if the values were sorted (Hoare, "Find", CACM 1961); they are mixed.
-
-    numba takes 7 seconds to compile its own ``np.partition``.
-    """
-    first, last = 0, len(values) - 1
-    while first < last:
-        pivot, low, high = values[(first + last) >> 1], first, last
-        while low <= high:
-            while values[low] < pivot:
-                low += 1
-            while values[high] > pivot:
-                high -= 1
-            if low <= high:
-                values[low], values[high] = values[high], values[low]
-                low, high = low + 1, high - 1
-        if place <= high:
-            last = high
-        elif place >= low:
-            first = low
-        else:
-            break
-    return values[place]
-
-
-@kernel()
 def _of_rank(values: NDArray[np.int64], rank: int) -> int:
     """Return which score has that rank, 0 the highest; of equal ones the first comes first."""
-    value = _in_order(values.copy(), len(values) - 1 - rank)
-    left = rank
-    for i in range(len(values)):
-        if values[i] > value:
-            left -= 1
-    for i in range(len(values)):
-        if values[i] == value:
-            if left == 0:
-                return i
-            left -= 1
-    return -1
+    place = len(values) - 1 - rank
+    value = np.partition(values, place)[place]
+    return int(np.flatnonzero(values == value)[rank - np.count_nonzero(values > value)])
 
 
 @kernel()
@@ -398,8 +363,7 @@ class CodebookChannel:
                 f"epsilon = {shown(epsilon)} is below what these coins can tell; give a larger one."
             )
         n = n_codewords or (_FEW if epsilon <= _MANY_ABOVE else _MANY)
-        chosen = _best_number(n, member / _OTHERS, two_sided)
-        return cls(n, chosen, member, _OTHERS, two_sided)
+        return cls(n, _best_number(n, member / _OTHERS, two_sided), member, _OTHERS, two_sided)
 
     def codebook(self, dimension: int, question: bytes) -> Codebook:
         """Return the codewords for vectors of that dimension and a question, named by 32 bytes."""

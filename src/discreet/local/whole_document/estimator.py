@@ -209,9 +209,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
 
     def channel(self, question: Question | None = None) -> CodebookChannel:
         """Return the channel that clients answer a question through; by default the one-sided one."""
-        return CodebookChannel.for_document(
-            self.epsilon, two_sided=question is not None and question.two_sided
-        )
+        two_sided = question is not None and question.two_sided
+        return CodebookChannel.for_document(self.epsilon, two_sided=two_sided)
 
     def learnable(self, n_documents: int) -> float:
         r"""Return how strong so many clients are: :math:`s = \sqrt n / sd`, sd the deviation of one report.
@@ -346,9 +345,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
                 "no client answered this question; wait for reports, or give it a larger share."
             )
         place = len(self._n_reports)
-        share = self.shares[place] / sum(self.shares)
         if place == 0:
-            n_documents = round(n / share)
+            n_documents = round(n / (self.shares[0] / sum(self.shares)))
             self.learnable(n_documents)
             strength = math.sqrt(n_documents) / self.channel().deviation
             if self._is_weak(strength):

@@ -162,9 +162,8 @@ class Question(Asked):
             place = found["place"]
         except (ValueError, KeyError, TypeError, OverflowError):
             raise fault from None
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise fault
-        if not is_whole(place):
+        texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if not texts or not is_whole(place):
             raise fault
         return cls(kind, place, tuple(words), table, weights)
 

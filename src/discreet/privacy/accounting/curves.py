@@ -164,10 +164,7 @@ def _bisect(left_of: Callable[[float], bool], low: float, high: float) -> tuple[
         middle = low + (high - low) / 2
         if middle in (low, high):
             return low, high
-        if left_of(middle):
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if left_of(middle) else (low, middle)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

@@ -147,9 +147,7 @@ def _check_convex(totals: Totals, failure: float) -> Callable[[float], bool] | N
 
     def covered(mu: float) -> bool:
         below = failure + (1 - failure) * gdp_delta_below(mu, epsilon)
-        slope = (1 - failure) * ndtr(
-            -epsilon / mu - mu / 2
-        )  # minus the derivative of ``below`` in exp(epsilon)
+        slope = (1 - failure) * ndtr(-epsilon / mu - mu / 2)  # -(derivative of ``below`` in exp(epsilon))
         return _nowhere_above(above, below, slope, widths)
 
     return covered

@@ -76,9 +76,7 @@ def epsilon_for(
     delta = check_delta(delta)
     run = _checked_run(sampling_rate, n_rounds)
     check(noise_multiplier=(noise_multiplier, number(least=0, most=math.inf)))
-    if noise_multiplier == 0:
-        return math.inf
-    return _epsilon_for(float(noise_multiplier), delta, *run)
+    return math.inf if noise_multiplier == 0 else _epsilon_for(float(noise_multiplier), delta, *run)
 
 
 @lru_cache(maxsize=4096)
@@ -440,8 +438,7 @@ def _found(guarantee: Guarantee, noise: Noise | None) -> float:
     if noise is not None:
         return best_true_positive_rate(noise.mu, _ALARM, noise.failure)
     growth = math.exp(min(guarantee.epsilon, 700.0))
-    found = min(growth * _ALARM + guarantee.delta, 1 - (1 - guarantee.delta - _ALARM) / growth)
-    return min(found, 1.0)
+    return min(growth * _ALARM + guarantee.delta, 1 - (1 - guarantee.delta - _ALARM) / growth, 1.0)
 
 
 def _worst_noise(guarantee: Guarantee, entries: Sequence[Entry]) -> Noise | None:

@@ -216,9 +216,8 @@ def _distribution(leaf: Any, step: float) -> Any:
     """Return the privacy loss distribution of one event, on a grid."""
     if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
         cells, weights = _on_grid(leaf.noise_parameter, leaf.sensitivity, step)
-        pmf = pld_pmf.create_pmf(
-            dict(zip(cells.tolist(), weights.tolist(), strict=True)), step, 0.0, pessimistic_estimate=True
-        )
+        masses = dict(zip(cells.tolist(), weights.tolist(), strict=True))
+        pmf = pld_pmf.create_pmf(masses, step, 0.0, pessimistic_estimate=True)
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)
     rate = leaf.sampling_probability if isinstance(leaf, dp.PoissonSampledDpEvent) else 1.0
     noise = noise_of(leaf) if isinstance(leaf, dp.PoissonSampledDpEvent) else leaf.noise_multiplier
@@ -260,8 +259,7 @@ def losses(totals: Totals, delta: float) -> Losses | None:
     if mu > 0:
         leaves.append((dp.GaussianDpEvent(1 / mu), 1))
         kinds.append(Kind(1, mu * mu, 10 * mu + mu * mu / 2))
-    n_events = sum(count for _, count in leaves)
-    error = _FFT_ERROR * (n_events + len(leaves))
+    error = _FFT_ERROR * sum(count + 1 for _, count in leaves)
     if not leaves or error > delta / 2 or len(leaves) > _MOST_CURVES:
         return None
     return Losses(tuple(leaves), tuple(kinds), error)

@@ -149,8 +149,7 @@ def cost_of(totals: Totals, delta: float, grid_error: float = GRID_ERROR) -> Cos
     left = max(0.0, math.nextafter(float(exactly_left), -1.0)) if totals.failure else delta
     if totals.all_gaussian:
         return Cost(gdp_epsilon(root_up(totals.precision), left), delta, _CLOSED_FORM)
-    candidates = list(_candidates(totals, left, grid_error))
-    epsilon, name = min(candidates)
+    epsilon, name = min(_candidates(totals, left, grid_error))
     return Cost(epsilon, delta, name)
 
 

@@ -95,9 +95,8 @@ def check_noise_is_added(subject: Subject) -> None:
 def check_threads_change_nothing(subject: Subject) -> None:
     """1, 2 and 4 threads give the same bytes."""
     X = subject.make(200)
-    runs = {
-        subject.bytes_of(subject.fit(X, random_state=0, **subject.known(n_jobs=jobs))) for jobs in (1, 2, 4)
-    }
+    models = (subject.fit(X, random_state=0, **subject.known(n_jobs=jobs)) for jobs in (1, 2, 4))
+    runs = {subject.bytes_of(model) for model in models}
     assert len(runs) == 1, "expected the same bytes for 1, 2 and 4 threads, but they differ."
 
 
@@ -118,11 +117,8 @@ def check_short_budget_is_refused(subject: Subject) -> None:
     model = subject.new(ledger=ledger, random_state=0)
     before = set(vars(model))
     spy = Spy(subject.make(200), lambda: 0)
-    try:
+    with suppress(BudgetExceeded):
         subject.fit_model(model, spy)
-    except BudgetExceeded:
-        pass
-    else:
         raise AssertionError("expected BudgetExceeded from a ledger with epsilon 1e-4 left, but fit went on.")
     assert not spy.seen, "expected X unread after BudgetExceeded, but it was read."
     assert not ledger.entries, "expected nothing booked after BudgetExceeded, but something was."
@@ -183,9 +179,8 @@ def check_neighbours_draw_alike(subject: Subject) -> None:
         with replayed() as run:
             model = subject.fit(corpus, random_state=0)
         draws.append(run.draws)
-        shapes.append(
-            [array.shape for array in arrays_in([getattr(model, name) for name in subject.released])]
-        )
+        released = [getattr(model, name) for name in subject.released]
+        shapes.append([array.shape for array in arrays_in(released)])
     assert draws[0], "expected draws of noise, but there were none."
     assert draws[0] == draws[1], "expected as many draws of noise for neighbours, but the numbers differ."
     assert shapes[0] == shapes[1], "expected the same shapes for neighbours, but they differ."

@@ -190,8 +190,7 @@ def _odd_rows(subject: Subject, X: Any, n: int) -> Iterator[tuple[str, Any]]:
             ("empty", ""),
         ):
             yield name, [text] * n
-    more = subject.make(_N_UNITS + n)
-    yield "like the others", more[_N_UNITS:]
+    yield "like the others", subject.make(_N_UNITS + n)[_N_UNITS:]
 
 
 def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:

@@ -99,9 +99,7 @@ def _inside(value: Any) -> list[tuple[str, Any]] | None:
         return _numbered(value)
     if type(value) in (set, frozenset):
         return [(f"[{number}]", part) for number, part in enumerate(sorted(value, key=repr))]
-    if isinstance(value, FunctionType):
-        return _of_function(value)
-    return _of_object(value)
+    return _of_function(value) if isinstance(value, FunctionType) else _of_object(value)
 
 
 def _items(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
@@ -214,9 +212,8 @@ class Subject(NamedTuple):
 
     def fitted(self, model: Any) -> dict[str, Any]:
         """Return all that a model has and a new one has not: what was learned, released or not."""
-        given = self.estimator.get_params(deep=False)
         held = self.held(model) | {name: getattr(model, name) for name in self.released}
-        left_out = {*given, *self.times}
+        left_out = {*self.estimator.get_params(deep=False), *self.times}
         return {name: value for name, value in held.items() if name not in left_out}
 
     def held(self, model: Any) -> dict[str, Any]:

@@ -251,9 +251,8 @@ def check_division(entries: Iterable[Entry], division: str, parts: tuple[str, ..
 
 def dearest(standings: Iterable[Standing], booked: Sequence[Event]) -> tuple[Standing, Cost]:
     """Return the filter in which a booking comes to most, and to how much."""
-    return max(
-        ((standing, _priced(standing, booked)) for standing in standings), key=lambda each: each[1].epsilon
-    )
+    priced = [(standing, _priced(standing, booked)) for standing in standings]
+    return max(priced, key=lambda each: each[1].epsilon)
 
 
 def _priced(standing: Standing, booked: Sequence[Event]) -> Cost:

@@ -221,8 +221,7 @@ class Ledger:
             Where the budget does not cover it; where the ledger is closed, the event is of a kind or size that is not
             accounted for, or ``once`` is no part of ``purpose`` or stands in an earlier booking. Nothing is booked.
         """
-        booked = self._book([(event, purpose)], at_epsilon, once, division, tuple(touched))
-        return booked[0]
+        return self._book([(event, purpose)], at_epsilon, once, division, tuple(touched))[0]
 
     def plan(
         self,
@@ -452,9 +451,8 @@ class Ledger:
         self._refresh()
         if math.isinf(self.epsilon):
             return Cost(math.inf, self.delta, "no limit")
-        least = min(
-            self._left(standing, planned, together) for standing in self._storage.standings().distinct()
-        )
+        standings = self._storage.standings().distinct()
+        least = min(self._left(standing, planned, together) for standing in standings)
         return Cost(least, self.delta, "one more Gaussian release")
 
     def _left(self, standing: Standing, planned: tuple[Event, ...], together: bool) -> float:

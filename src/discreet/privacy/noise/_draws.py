@@ -174,9 +174,8 @@ def fill(
     filled: dict[int, int] = {}
 
     def work(block: int) -> None:
-        filled[block] = fill_block(
-            out[block * BLOCK : (block + 1) * BLOCK], source, block, fast, exact, words_per_draw
-        )
+        part = out[block * BLOCK : (block + 1) * BLOCK]
+        filled[block] = fill_block(part, source, block, fast, exact, words_per_draw)
 
     if n_blocks:
         share_out(work, range(n_blocks), n_threads)
@@ -185,13 +184,6 @@ def fill(
             "noise was not drawn in full, and is not given out; this is a fault of the library."
         )
     return out.reshape(shape)
-
-
-def zeros(size: Size, stream: SecureStream, purpose: str) -> NDArray[np.int64]:
-    """Return draws of scale 0, and take a key all the same: later draws do not depend on the scale."""
-    out = np.zeros(_shape(size), dtype=np.int64)
-    check_stream(stream).blocks(purpose)
-    return out
 
 
 def fill_block(
@@ -257,7 +249,11 @@ def fill_scaled(
     """
     exact_scale = as_scale(scale)
     if exact_scale == 0:
-        return zeros(size, stream, purpose)
+        none = np.zeros(_shape(size), dtype=np.int64)
+        check_stream(stream).blocks(
+            purpose
+        )  # takes a key all the same: later draws do not depend on the scale
+        return none
     constants = (*tables, *fixed(exact_scale, digits, nearest=nearest))
 
     def fast(words: NDArray[np.uint32], position: int, out: NDArray[Any], done: int) -> tuple[int, int, int]:

@@ -111,6 +111,14 @@ def less(left: Uniform, right: Uniform, factor: int = 1) -> bool:
         (left if left.bits <= right.bits else right).extend()
 
 
+def exact_exp(words: Words, x: Uniform) -> bool:
+    """Return True with probability exp(-x)."""
+    y, even = x, True
+    while less(z := words.uniform(), y):
+        y, even = z, not even
+    return even
+
+
 def floor_scaled(scale: Fraction, whole: int, part: Uniform, offset: Fraction) -> int:
     """Return ``floor(scale * (whole + part) + offset)``, reading digits of ``part`` until that is certain."""
     while True:

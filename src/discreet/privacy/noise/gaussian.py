@@ -72,7 +72,15 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_scaled, scaled
-from discreet.privacy.noise._exact import Uniform, Words, exp_bounds, floor_scaled, less, not_random
+from discreet.privacy.noise._exact import (
+    Uniform,
+    Words,
+    exact_exp,
+    exp_bounds,
+    floor_scaled,
+    less,
+    not_random,
+)
 from discreet.privacy.noise.stream import SecureStream
 
 #: Values of k that the kernel decides; its other draws go the slow way.
@@ -224,7 +232,7 @@ def _exact_draw(words: Words, scale: Fraction) -> int:
     while True:
         k = _exact_k(words.uniform())
         x, negative = words.uniform_and_sign()
-        if all(_exact_exp(words, x) for _ in range(k)) and _exact_half_square(words, x):
+        if all(exact_exp(words, x) for _ in range(k)) and _exact_half_square(words, x):
             magnitude = floor_scaled(scale, k, x, Fraction(1, 2))
             return -magnitude if negative else magnitude
 
@@ -243,21 +251,9 @@ def _exact_k(chooser: Uniform) -> int:
     raise not_random(f"a normal draw was beyond {_LARGEST_K} standard deviations")
 
 
-def _exact_exp(words: Words, x: Uniform) -> bool:
-    """Return True with probability exp(-x)."""
-    y, even = x, True
-    while True:
-        z = words.uniform()
-        if not less(z, y):
-            return even
-        y, even = z, not even
-
-
 def _exact_half_square(words: Words, x: Uniform) -> bool:
     """Return True with probability exp(-x^2 / 2)."""
     y, even = x, True
-    while True:
-        z = words.uniform()
-        if not less(z, y) or not less(words.uniform(), x, factor=2):
-            return even
+    while less(z := words.uniform(), y) and less(words.uniform(), x, factor=2):
         y, even = z, not even
+    return even

@@ -68,7 +68,7 @@ from numpy.typing import NDArray
 
 from discreet._base.kernels import kernel
 from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_scaled, scaled
-from discreet.privacy.noise._exact import Words, floor_scaled, less
+from discreet.privacy.noise._exact import Words, exact_exp, floor_scaled
 from discreet.privacy.noise.stream import SecureStream
 
 #: Values of k that the kernel decides; its other draws go the slow way.
@@ -171,10 +171,7 @@ def _exact_draw(words: Words, scale: Fraction) -> int:
     k = 0
     while True:
         x, negative = words.uniform_and_sign()
-        y, even = x, True
-        while less(z := words.uniform(), y):
-            y, even = z, not even
-        if not even:
+        if not exact_exp(words, x):
             k += 1
             continue
         magnitude = floor_scaled(scale, k, x, Fraction(0))

@@ -245,15 +245,13 @@ class SecureStream(_Uncopied):
         with self._lock:
             source = WordBlocks(_derive(self._key, 0, "", b"discreet.words"))
             start, self._position = self._position, self._position + n
-        pieces: list[NDArray[np.uint32]] = []
+        pieces = [np.zeros(0, dtype=np.uint32)]
         stop = start + n
         while start < stop:
             block, offset = divmod(start, _WORDS_A_BLOCK)
             count = min(stop - start, _WORDS_A_BLOCK - offset)
             pieces.append(source.read(block, 0, 2 * offset, 2 * count))
             start += count
-        if not pieces:
-            return np.zeros(0, dtype=np.uint64)
         halves = np.concatenate(pieces).astype(np.uint64).reshape(-1, 2)
         return halves[:, 0] | (halves[:, 1] << np.uint64(32))
 
