@@ -9,7 +9,7 @@ import typer
 
 import discreet
 from discreet._base.files import list_lines, read_list, write_whole
-from discreet.cli.files import check_release_file, save_with_card
+from discreet.cli.files import check_release_file, save_with_card, written
 from discreet.cli.options import About, check_output_file, check_output_folder, today
 from discreet.errors import ParameterError, ReleaseError
 
@@ -115,7 +115,7 @@ def review(
         of_groups = editing.reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
     if out is not None:
-        reviewed.save(out)
+        out = written(reviewed.save, out)
         say.print(f"wrote {out}: {reviewed.review}")
     holding = list(editing.details_that_hold(reviewed, gone)) if out is not None else []
     if of_groups is not None:
@@ -128,8 +128,8 @@ def review(
         still = ", ".join(shown(other) + f" ({code})" * (code != other) for other, code in codes.items())
         always.print(f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}")
     if of_groups is not None and shares_out is not None:
-        written = save_with_card(of_groups, shares_out)
-        say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}")
+        of_both = save_with_card(of_groups, shares_out)
+        say.print(f"wrote {', '.join(map(str, of_both))}: {of_groups.review}")
         say.print(
             f"{shares}, its card, and pages and tables made of it hold the words from before: publish {shares_out} and "
             "what is made of it."
