@@ -69,8 +69,9 @@ def _fit(
     [The run] --set --seed
     [Ledger and card] --budget --unit-name --about
     """
-    from discreet.central._fit_topics import estimators
+    from discreet.central._fit_topics import book_first, estimators
     from discreet.central.preview import preview
+    from discreet.central.vocabulary.vectorizer import delta_of_words
     from discreet.cli import display
     from discreet.cli.app import as_option
     from discreet.corpus.word_vectors import check_vectors
@@ -147,6 +148,13 @@ def _fit(
             shown.print(PRIVATE + line)
     if checks:
         display.console_of_results().print(PRIVATE + _frequent(documents))
+    at = book or carried
+    if at is not None and (checks or asks):  # else refused as it is booked
+        chooser, model = estimators(**given)
+        chooser.delta = delta_of_words(chooser.delta or delta, at)
+        chosen = documents.words_are_public or documents.word_origin.kind == "chosen"
+        book_first([] if chosen else [chooser], model, [], at.rehearsal())
+    if checks:
         return
     if asks:
         display.ask_to_spend(epsilon, book, say)
