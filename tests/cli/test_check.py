@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 
 import pytest
 
@@ -164,6 +165,33 @@ def test_fit_asks_on_a_terminal_before_it_spends(notes, monkeypatch, capsys, ans
     assert "Spend epsilon 2 of 2.1 that " in said
     assert (notes / "b.json").exists() == (notes / "m").exists() == (code == 0)
     assert ("Nothing was spent" in said) == (code != 0)
+
+
+@pytest.mark.parametrize(
+    "more", ["", "--vocabulary list.txt --vocabulary-is-public"], ids=["chosen words", "public words"]
+)
+def test_a_ledger_that_has_too_little_left_is_told_before_anybody_is_asked(notes, monkeypatch, capsys, more):
+    (notes / "list.txt").write_text("\n".join(ENGLISH))
+    line = f"{LINE} --ledger b.json --out m {more}".split()
+    assert run(["check", *line]) == 0  # a new ledger has what this run asks for
+    assert run(["fit", *line, "--budget", "2.5", "--out", "first", "--seed", "0"]) == 0
+    booked = (notes / "b.json").read_bytes()
+    capsys.readouterr()
+    assert run(["check", *line]) == 2
+    told = capsys.readouterr()
+    assert "PRIVATE | Most frequent" in told.out
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run(["fit", *line]) == 2
+    asked = capsys.readouterr().err
+    assert "PRIVATE | 1,201 documents" in asked
+    assert "Spend" not in asked
+    for said in (told.err, asked):
+        assert "the budget of epsilon = 2.5 at delta = 1e-06 does not cover" in said
+    assert (notes / "b.json").read_bytes() == booked
+    advised = re.findall(r"\(--epsilon (.*)\)", asked)[0]
+    assert run(["fit", *line, "--epsilon", advised]) == 0  # after the question
+    assert f"Spend epsilon {advised} of" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--yes", "--quiet"])

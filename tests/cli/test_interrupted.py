@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shlex
 import sys
 from contextlib import suppress
 
@@ -12,6 +13,7 @@ from discreet import Ledger
 from discreet._base import progress
 from discreet.cli import display
 from discreet.cli.app import run
+from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 
 
@@ -49,6 +51,47 @@ def test_what_was_booked_is_said(notes, tmp_path, monkeypatch, capsys):
     assert told == pytest.approx(Ledger.open(large).remaining().epsilon, rel=0.005)
     assert Ledger.open(book).spent().epsilon == pytest.approx(20, rel=1e-3)
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "first"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted. The result was written"),
+        (OSError(28, "No space left on device", "r.html"), 2, "cannot use r.html: No space left on device"),
+        (ReleaseError("r.html exists already."), 2, "r.html exists already. The result was written"),
+    ],
+)
+def test_a_result_that_stands_is_not_called_lost(notes, tmp_path, monkeypatch, capsys, raised, code, first):
+    def fails(*given, **more):
+        raise raised
+
+    book, shares = tmp_path / "ledger.json", tmp_path / "s.json"
+    report = ["--report", tmp_path / "r.html", "--ledger", book]
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.Release.to_html", fails)
+        patch.setattr("discreet.release.PrevalenceRelease.to_html", fails)
+        assert fit(notes, *report, "--budget", 30) == code
+        of_topics = capsys.readouterr().err
+        line = ["prevalence", tmp_path / "m", notes, "--out", shares, "--quiet", "--epsilon", 1, *report]
+        assert run([str(part) for part in line]) == code
+        of_shares = capsys.readouterr().err
+    for said, place in ((of_topics, tmp_path / "m"), (of_shares, shares)):
+        assert first in said
+        assert "no result" not in said
+        assert "larger budget" not in said
+        assert f"written before that, whole, to {place};" in said
+        assert f"{book}: Of epsilon 30, 2" in said
+        advice = re.findall(r"`(discreet report .*) --out FILE`", said)[0]
+        page = tmp_path / f"{place.stem}.html"
+        assert run([*shlex.split(advice)[1:], "--out", str(page)]) == 0
+        assert page.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.cli.files.write_whole", fails)
+        line = ["prevalence", tmp_path / "m", notes, "--out", tmp_path / "t.json", "--quiet"]
+        assert run([str(part) for part in line]) == code  # the card
+    assert f"whole, to {tmp_path / 't.json'};" in capsys.readouterr().err
+    assert fit(notes.with_name("none")) == 2  # what was written before is another run's
+    assert "written before" not in capsys.readouterr().err
 
 
 def test_a_refused_run_leaves_no_ledger_behind_that_would_fix_a_unit(notes, tmp_path, capsys):

@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+from shutil import rmtree
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.report.report_cases import release
 from discreet import Ledger, Release
 from discreet.cli.app import run
 from discreet.cli.display import console, hand_over
+from discreet.release import edits as editing
 
 WORDS = ("okafor", "4271", "priya", "ward round")
 PLAIN = tuple(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(56))
@@ -80,17 +82,51 @@ def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_
     assert (done.topic_word == by_hand.topic_word).all()
 
 
+@pytest.mark.parametrize(
+    ("edits", "told", "names"),
+    [
+        ("name topic 1 = Dr Okafor's ward|drop word okafor", "topic 1 is not called Dr Okafor's ward: ", {}),
+        ("name topic 1 = Ward Round|rename word ward round = x", "topic 1 is not called Ward Round: ", {}),
+        ("name topic 2 = Sea|drop topic 2", "topic 2 is not called Sea: ", {}),
+        ("name topic 1 = Air|name topic 2 = Sea|merge topics 1 2", "topic 2 is not called Sea: ", {1: "Air"}),
+        ("drop topic 1|drop word okafor", "", {}),
+        ("name topic 2 = Sea|drop topic 1|drop word okafor", "", {1: "Sea"}),
+    ],
+)
+@pytest.mark.parametrize("earlier", [False, True], ids=["", "named before"])
+def test_a_name_that_a_topic_does_not_get_or_keep_is_told(
+    model, tmp_path, capsys, edits, told, names, earlier
+):
+    lines = edits.split("|")
+    named = [line for line in lines if line.startswith("name")] if earlier else []
+    if named:
+        release = editing.apply(model, editing.parse(named))
+        rmtree("model")
+        release.save("model")
+    (tmp_path / "e.txt").write_text("\n".join(line for line in lines if line not in named))
+    assert run("review model --edits e.txt --by R --out done --quiet".split()) == 0
+    said = capsys.readouterr().err
+    told = told * (not earlier or lines[-1] != "drop topic 2")  # what goes with its topic was asked for
+    assert said.count("is not called") == bool(told)
+    assert told in said
+    made = Release.load("done").topic_names
+    assert {number: name for number, name in enumerate(made, 1) if name} == names
+
+
 def test_the_questions_give_the_same_as_a_file(model, monkeypatch, capsys):
     first = [entry for entry in listed(capsys) if entry["word"] in WORDS[:2]]
     places = " ".join(str(entry["place"]) for entry in first)
-    answers = f"{places}\n99999\nq\nname topic 1 = Wards\nname topic 0 = None\nnonsense\n\n\nJane\nout\n"
+    answers = f"{places}\n99999\nrename word ward round = rounds\nq\n"
+    answers += "name topic 1 = Wards\nname topic 0 = None\nnonsense\n\n\nJane\nout\n"
     monkeypatch.setattr("sys.stdin", Terminal(answers))
     assert run(["review", "model"]) == 0
     said = capsys.readouterr().err
     assert "a name is needed; Ctrl-C ends" in said
     assert "not understood; a line is such as: drop word" in said
     made = Release.load("out")
-    assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first}
+    assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first} | {"ward round"}
+    assert "noted, 3 in all" in said
+    assert "rounds" in made.vocabulary
     assert made.topic_names[0] == "Wards"
     assert "reviewed by Jane" in made.review
     assert said.count("not understood") == 3

@@ -49,6 +49,10 @@ MISTAKES = [
     (f"{PREVALENCE} --groups wards.txt", "--by FIELD"),
     (f"{PREVALENCE} --by place --groups wards.txt", "no field for"),
     (f"{PREVALENCE} --by ward --groups some.txt", "--set unlisted=other"),
+    (f"{PREVALENCE} --by ward --groups others.txt --set unlisted=other", "--set unlisted=other adds a group"),
+    (f"{PREVALENCE} --by ward --groups latin.csv", "--groups: latin.csv must be UTF-8 text"),
+    ("prevalence latin.csv notes.csv --out s.json", "discreet: the topics: latin.csv must be UTF-8 text"),
+    (f"{FIT} --read persons=wards.txt", "give --person or persons=, not both"),
     ("prevalence notes.csv notes.csv --text note --out s.json --ledger b.json", "food: soup meal canteen"),
     ("review model --out reviewed", "say whose, --by YOU"),
     ("report missing", "missing"),
@@ -76,6 +80,7 @@ def desk(tmp_path_factory):
     (folder / "empty.csv").write_text("")
     (folder / "broken.jsonl").write_text(f'{json.dumps({"note": SECRET})}\n{{"note": \n')
     (folder / "wards.txt").write_text("north\nsouth\n")
+    (folder / "others.txt").write_text("north\nother\n")
     (folder / "some.txt").write_text("south\nwest\n")
     for name in ("folder", "full"):
         (folder / name).mkdir()

@@ -57,6 +57,23 @@ def test_what_was_removed_stands_nowhere(tmp_path):
     assert "2 words removed" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (
+            {"by": "Kim", "on": "2026-04-02"},
+            "reviewed by Jane on 2026-03-01, and by Kim on 2026-04-02: {}. Seen.",
+        ),
+        ({"by": "Kim", "note": "All."}, "reviewed by Jane on 2026-03-01, and by Kim: {}. Seen. All."),
+        ({"by": "Jane", "on": "2026-04-02"}, "reviewed by Jane on 2026-04-02: {}. Seen."),
+    ],
+)
+def test_who_reviewed_first_stays_with_what_was_done(second, said):
+    made = release(words=("okafor", "bleep", "car"))
+    first = made.without_words(["okafor", "bleep"]).with_review("Jane", on="2026-03-01", note="Seen.")
+    assert first.without_words(["car"]).with_review(**second).review == said.format("3 words removed")
+
+
 def test_a_name_that_holds_a_removed_word_goes_with_it():
     made = release().with_topic_names({1: "The Word00007 topic", 2: "word 7 and others"})
     left = made.without_words(["word00007"])

@@ -41,7 +41,7 @@ def test_topics_are_matched_whatever_their_order():
     rows, other = changed(made, jitter=0.0005)
     found = compare(made, other)
     assert sorted((pair.first, pair.second) for pair in found.pairs) == sorted(
-        (topic, place) for place, topic in enumerate(rows)
+        (topic + 1, place) for place, topic in enumerate(rows, 1)
     )
     assert not any(pair.clear for pair in found.pairs)
     assert found.vanished == found.appeared == []
@@ -74,10 +74,10 @@ def test_what_grew_is_clear_only_beyond_the_noise():
     _, grown = changed(made, order=range(5), weight=weight)
     found = compare(made, grown)
     by_topic = {pair.first: pair for pair in found.pairs}
-    assert by_topic[0].clear
-    assert by_topic[4].clear
-    assert not by_topic[2].clear
-    assert found.pairs[0].first in (0, 4)
+    assert by_topic[1].clear
+    assert by_topic[5].clear
+    assert not by_topic[3].clear
+    assert found.pairs[0].first in (1, 5)
     assert any("grew from 6.7 % to 25.0 %" in sentence for sentence in found.in_words())
     loud = release(noise=0.02)
     _, loud_grown = changed(loud, order=range(5), weight=weight)
@@ -111,7 +111,7 @@ def test_two_fits_of_one_text_show_no_clear_change():
     # Where half of the documents of one topic are gone, its change is clear.
     gone = (shares[:, 0] > 0.5) & (np.arange(8000) % 2 == 0)
     found = compare(fits[0], PrivateLDA(8, epsilon=2.0, random_state=3).fit(counts[~gone]).release_)
-    fell = next(pair for pair in found.pairs if pair.first == (fits[0].topic_word @ topics[0]).argmax())
+    fell = next(pair for pair in found.pairs if pair.first == 1 + (fits[0].topic_word @ topics[0]).argmax())
     assert fell.clear
     left = shares[~gone, 0].mean() / shares[:, 0].mean()
     assert fell.after / fell.before == pytest.approx(left, abs=0.06)
@@ -121,17 +121,33 @@ def test_a_topic_of_one_alone_is_told():
     made = release(n_topics=6, n_words=60, noise=0.0002)
     left = made.without_topics([3])
     found = compare(made, left)
-    assert found.vanished == [2]
+    assert found.vanished == [3]
     assert found.appeared == []
     back = compare(left, made)
-    assert back.appeared == [2]
+    assert back.appeared == [3]
     assert back.vanished == []
+
+
+def test_a_comparison_counts_topics_as_edits_do():
+    """Numbers of pairs were passed to ``without_topics``, which removed others."""
+    made, truth = with_noise_topics()
+    other = made.without_topics([4])
+    found = compare(made, other)
+    for pair in found.pairs:
+        np.testing.assert_allclose(
+            made.topic_word[pair.first - 1], other.topic_word[pair.second - 1], rtol=1e-12
+        )
+        left = made.without_topics([pair.first])
+        assert compare(made, left).vanished == [pair.first]
+    assert len(made.without_topics(found.noise_in_a).topic_word) == truth.count(False)
+    table = found.to_frame()
+    assert table["first"].dropna().tolist() == [pair.first for pair in found.pairs] + found.vanished
 
 
 def test_topics_of_noise_are_left_out():
     made, truth = with_noise_topics()
     found = compare(made, made)
-    assert found.noise_in_a == np.flatnonzero(truth).tolist()
+    assert found.noise_in_a == (1 + np.flatnonzero(truth)).tolist()
     assert not {pair.first for pair in found.pairs} & set(found.noise_in_a)
     assert len(found.pairs) == 4
 
@@ -150,8 +166,8 @@ def test_words_that_moved_within_a_topic_are_told_and_others_are_not():
         topic_word_noise=made.topic_word_noise,
     )
     found = {pair.first: pair for pair in compare(made, other).pairs}
-    assert found[1].grew == ("word00015",)
-    assert found[0].grew == found[0].fell == ()
+    assert found[2].grew == ("word00015",)
+    assert found[1].grew == found[1].fell == ()
 
 
 def test_words_of_one_alone_do_not_make_the_others_grow():
@@ -194,7 +210,7 @@ def test_where_hardly_a_word_is_common_no_topic_is_the_same():
     found = compare(made, foreign)
     assert found.shared == compare(made, few).shared
     assert found.pairs == []
-    assert found.vanished == found.appeared == list(range(5))
+    assert found.vanished == found.appeared == [1, 2, 3, 4, 5]
     assert found.in_words()[0].startswith("Shares cannot be compared")
 
 
@@ -249,11 +265,19 @@ def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
     Release.load("a").without_topics([3]).save("b")
     assert run("compare a b --out c.html".split()) == 0
     said = capsys.readouterr().out
-    assert "Only in the first" in said
+    assert "Only in the first: " in said
+    assert said.count("one text") == 0  # a review explains it
     assert "wrote c.html" in said
     assert "compared" in (tmp_path / "c.html").read_text()
     assert run("compare a b --out c.html".split()) == 2
     assert "c.html exists; name another file" in capsys.readouterr().err
+    assert "two fits of one text differ" not in (tmp_path / "c.html").read_text()
+    changed(Release.load("a"), order=[0, 1, 2], weight=[0.4, 0.3, 0.3])[1].save("c")
+    assert run("compare a c --out d.html".split()) == 0
+    said = capsys.readouterr().out
+    assert said.count("Only in the") == 3
+    assert said.count("Two fits of one text can differ by such topics, too.") == 1
+    assert "two fits of one text differ" in (tmp_path / "d.html").read_text()
 
 
 def test_the_page_names_the_two_by_title_or_folder_and_digest():

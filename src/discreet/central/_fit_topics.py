@@ -262,15 +262,10 @@ def fit_topics(
     in_turn = ready.chooses and not where and math.isfinite(epsilon)
     if isinstance(counts, Corpus):
         look_at(ready.looked_at(), words, topics, book.called, in_turn if chosen else None)
-    alone = book if in_turn else None
-    if chosen or where:
-        topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
     if chosen and word_vectors is not None:
         check_vectors(word_vectors)
     public = None if chosen else read_public(topics, ready.listed)
-    at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
-    now, then = (chosen, topics) if in_turn else ([*chosen, topics, *where], None)
-    booked = book_together(book, *now, at_epsilon=at, then=then)
+    booked = book_first(chosen, topics, where, book)
     persons = ready.persons
     if chosen:
         counts, persons = count_booked(words, booked[0], counts, persons), None
@@ -521,6 +516,25 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
             "leave it out, or give the texts."
         )
     ]
+
+
+def book_first(
+    chosen: Sequence[PrivateEstimator],
+    topics: PrivateLDA,
+    where: Sequence[PrivateEstimator],
+    book: Ledger,
+) -> list[Booking]:
+    """Book words, and then all that they do not decide of; refuse where the rest would not fit.
+
+    On the rehearsal of a ledger it says the same, and nothing is booked.
+    """
+    epsilon = topics.epsilon
+    alone = book if chosen and not where and math.isfinite(epsilon) else None
+    if chosen or where:
+        topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
+    at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
+    now, then = ([*chosen, topics, *where], None) if alone is None else (chosen, topics)
+    return book_together(book, *now, at_epsilon=at, then=then)
 
 
 def _book_after(words: PrivateEstimator, topics: PrivateLDA, book: Ledger) -> list[Booking]:

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from discreet._version import __version__
-from discreet.cli.files import after_interruption, close_ledgers, written_elsewhere
+from discreet.cli.files import after_interruption, close_ledgers, what_stands, written_elsewhere
 from discreet.cli.options import OPTIONS, READ, declared
 from discreet.errors import (
     CorpusWarning,
@@ -182,7 +182,8 @@ def _run(arguments: list[str]) -> int:
     if code == INTERRUPTED:  # typer makes it of Ctrl-C, and says nothing
         return _refuse(after_interruption(), INTERRUPTED)
     if elsewhere := written_elsewhere():
-        return _refuse(elsewhere)
+        _tell(elsewhere)
+        return REFUSED
     return code if isinstance(code, int) else 0
 
 
@@ -264,7 +265,7 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
 
 
 def _refuse(message: str, code: int = REFUSED) -> int:
-    _tell(message)
+    _tell(message + what_stands())
     return code
 
 

@@ -158,11 +158,11 @@ def print_comparison(found: "Comparison", out: Console) -> None:
     of_a, of_b = found.names()
     rows = [
         [
-            str(pair.first + 1),
-            str(pair.second + 1),
+            str(pair.first),
+            str(pair.second),
             *("" if share is None else f"{100 * share:.1f} %" for share in (pair.before, pair.after)),
             "yes" if pair.clear else "",
-            of_b[pair.second],
+            of_b[pair.second - 1],
         ]
         for pair in found.pairs
     ]
@@ -172,7 +172,9 @@ def print_comparison(found: "Comparison", out: Console) -> None:
         out.print(sentence)
     for topics, names, which in ((found.vanished, of_a, "first"), (found.appeared, of_b, "second")):
         for topic in topics:
-            out.print(f"Only in the {which} (two fits of one text can differ like that, too): {names[topic]}")
+            out.print(f"Only in the {which}: {names[topic - 1]}")
+    if (found.vanished or found.appeared) and not found.by_review:
+        out.print("Two fits of one text can differ by such topics, too.")
     noisy = len(found.noise_in_a), len(found.noise_in_b)
     if any(noisy):
         out.print(f"Left out as mostly noise: {noisy[0]} topics of the first, {noisy[1]} of the second.")

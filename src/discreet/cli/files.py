@@ -1,6 +1,7 @@
 """What commands read and write: documents, folders of shards, ledgers in files, and small releases with their cards."""
 
 import secrets
+import shlex
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -68,8 +69,9 @@ def declare_public(corpus: "discreet.Corpus", command: str, *, listed: bool) -> 
 # Ledgers in files, and small releases
 
 
-#: What this run wrote elsewhere than it was asked to.
+#: What this run wrote elsewhere than it was asked to; and where all is that it was paid for.
 _ELSEWHERE: list[str] = []
+_KEPT: list[Path] = []
 #: Ledgers in files that this run opened, with what was spent on each before; None for those that it made.
 _OPENED: list[tuple["discreet.Ledger", float | None]] = []
 
@@ -141,8 +143,8 @@ def close_ledgers() -> None:
         if before is None:
             with suppress(PrivacyError):  # somebody else took it away
                 ledger.discard_if_unused()
-    _OPENED.clear()
-    _ELSEWHERE.clear()
+    for of_this_run in (_OPENED, _ELSEWHERE, _KEPT):
+        of_this_run.clear()
 
 
 def written_elsewhere() -> str:
@@ -150,10 +152,26 @@ def written_elsewhere() -> str:
     return " ".join(_ELSEWHERE)
 
 
+def what_stands() -> str:
+    """Say where the result of a run is that fails once it is written, as its report is made; "" where nothing is."""
+    from discreet.release.private_estimator import spent_and_left
+
+    if not _KEPT:
+        return ""
+    booked = "".join(f" {ledger.path}: {spent_and_left(ledger)}" for ledger, _ in _OPENED)
+    page = f"`discreet report {shlex.quote(str(_KEPT[-1]))} --out FILE` makes the report"
+    return (
+        f" The result was written before that, whole, to {' and '.join(map(str, _KEPT))}; no need to run this again. "
+        f"{page}, and costs nothing.{booked}"
+    )
+
+
 def after_interruption() -> str:
     """Say what a run that was interrupted has booked, and how to go on."""
     from discreet.release.private_estimator import spent_and_left
 
+    if _KEPT:
+        return "interrupted."
     told: list[str] = []
     on = "To go on, run the same command again; it books anew."
     for ledger, spent in _OPENED:
@@ -195,8 +213,10 @@ def written(save: Callable[[Path], None], place: Path) -> Path:
                 _ELSEWHERE.append(
                     f"{place} could not be written: {reason}. What was paid for is in {folder / other}."
                 )
+                _KEPT.append(folder / other)
                 return folder / other
         raise
+    _KEPT.append(place)
     return place
 
 

@@ -150,9 +150,9 @@ def read_corpus(
         "ngram_range": ngram_range,
     }
     if persons is not None and person is not None:
-        raise ParameterError("give person= or persons=, not both.")
+        raise ParameterError("give `person=` or persons=, not both.")
     if labels is not None and label is not None:
-        raise ParameterError("give label= or labels=, not both.")
+        raise ParameterError("give `label=` or labels=, not both.")
     if skip_empty and (persons is not None or labels is not None):
         raise ParameterError(
             "skip_empty= leaves out documents that persons= and labels= speak of; "

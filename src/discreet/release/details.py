@@ -45,7 +45,7 @@ def settings_of(details: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_review(release: "Release", by: str, *, on: str | None = None, note: str | None = None) -> "Release":
-    """Return the release with a line that says who reviewed it, when, and how.
+    """Return the release with a line that says who reviewed it, when, and how; beside whoever reviewed it before.
 
     Parameters
     ----------
@@ -54,6 +54,12 @@ def with_review(release: "Release", by: str, *, on: str | None = None, note: str
     """
     given = {"by": by, "on": on, "note": note}
     told = {REVIEW + name: checked_text(name, text) for name, text in given.items() if text is not None}
+    before, when, noted = (str(release.configuration.get(REVIEW + name, "")) for name in given)
+    if before and before != told[f"{REVIEW}by"]:  # of whom the changes and the note are, too
+        told[f"{REVIEW}by"] = f"{before}{when and f' on {when}'}, and by {told[f'{REVIEW}by']}"
+        told.setdefault(f"{REVIEW}on", "")
+    if noted and note is not None:
+        told[f"{REVIEW}note"] = f"{noted} {told[f'{REVIEW}note']}"
     return release.with_settings(**told)
 
 
@@ -95,7 +101,7 @@ def review(release: "Promised") -> str | None:
     if not done and not set(told) - {"topics_named"}:
         return None
     who = f"reviewed by {clean(str(told['by']))}" if "by" in told else "edited, nobody says by whom"
-    when = f" on {clean(str(told['on']))}" if "on" in told else ""
+    when = f" on {clean(str(told['on']))}" if told.get("on") else ""
     note = f". {clean(str(told['note']))}" if "note" in told else ""
     return f"{who}{when}: {', '.join(done) if done else 'nothing changed'}{note}"
 

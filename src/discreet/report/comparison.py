@@ -60,7 +60,7 @@ class Pair(NamedTuple):
     Attributes
     ----------
     first, second : int
-        Its row of ``topic_word`` in each, from 0; :meth:`Comparison.to_frame` and pages count from 1.
+        Its number in each, from 1, as tables, pages and :meth:`Release.without_topics` count.
     agreement : float
         Between 0 and 1.
     before, after : float or None
@@ -94,9 +94,9 @@ class Comparison:
     pairs : list of Pair
         Clear changes first, then by size.
     vanished, appeared : list of int
-        Rows, from 0, of topics of ``a`` alone, and of ``b`` alone, without those that are mostly noise.
+        Numbers, from 1, of topics of ``a`` alone, and of ``b`` alone, without those that are mostly noise.
     noise_in_a, noise_in_b : list of int
-        Rows, from 0, of topics that are mostly noise.
+        Numbers, from 1, of topics that are mostly noise.
     shared : tuple of str
         Words that both have.
     only_a, only_b : tuple of str
@@ -122,6 +122,11 @@ class Comparison:
         """Whether the two vocabularies are so much alike that a share means the same in both."""
         return self.apart <= _APART
 
+    @property
+    def by_review(self) -> bool:
+        """Whether they are one release before and after a review, which alone explains what differs."""
+        return self.a.ledger == self.b.ledger and self.a.review != self.b.review
+
     def names(self) -> tuple[list[str], list[str]]:
         """Return what the topics of ``a`` and of ``b`` are called."""
         first, second = ([", ".join(label) for label in list_words(one).labels] for one in (self.a, self.b))
@@ -140,7 +145,7 @@ class Comparison:
             if pair.clear and pair.before is not None and pair.after is not None:
                 verb = "grew" if pair.after > pair.before else "fell"
                 shares = f"from {100 * pair.before:.1f} % to {100 * pair.after:.1f} %"
-                said.append(f"{of_b[pair.second]}: {verb} {shares} of the words counted.")
+                said.append(f"{of_b[pair.second - 1]}: {verb} {shares} of the words counted.")
         for pair in self.pairs:
             moved = [
                 f"{', '.join(words)} {verb}"
@@ -148,10 +153,10 @@ class Comparison:
                 if words
             ]
             if moved:
-                said.append(f"Within {of_b[pair.second]}: {'; '.join(moved)}.")
+                said.append(f"Within {of_b[pair.second - 1]}: {'; '.join(moved)}.")
         if not self.shares_comparable:
             return [*unfit, apart, *said]
-        if self.a.ledger == self.b.ledger and self.a.review != self.b.review:
+        if self.by_review:
             both = " / ".join(one.review or "not reviewed" for one in (self.a, self.b))
             told = f"One release before and after review, which alone explains what differs: {both}."
             return [*unfit, told, *said]
@@ -169,9 +174,7 @@ class Comparison:
         rows: list[dict[str, Any]] = [
             {
                 **pair._asdict(),
-                "first": pair.first + 1,
-                "second": pair.second + 1,
-                "name": of_b[pair.second],
+                "name": of_b[pair.second - 1],
                 "grew": ", ".join(pair.grew),
                 "fell": ", ".join(pair.fell),
             }
@@ -179,11 +182,11 @@ class Comparison:
         ]
         alone = {"clear": True, "grew": "", "fell": ""}
         rows += [
-            {"first": topic + 1, "name": of_a[topic], "before": _share(self.a, topic), **alone}
+            {"first": topic, "name": of_a[topic - 1], "before": _share(self.a, topic - 1), **alone}
             for topic in self.vanished
         ]
         rows += [
-            {"second": topic + 1, "name": of_b[topic], "after": _share(self.b, topic), **alone}
+            {"second": topic, "name": of_b[topic - 1], "after": _share(self.b, topic - 1), **alone}
             for topic in self.appeared
         ]
         label = {"label": [self._label] * len(rows)} if self._label else {}
@@ -264,10 +267,10 @@ def compare(a: Release, b: Release) -> Comparison:
         a,
         b,
         pairs,
-        [topic for topic in real_a.tolist() if topic not in matched_a],
-        [topic for topic in real_b.tolist() if topic not in matched_b],
-        np.flatnonzero(noisy_a).tolist(),
-        np.flatnonzero(noisy_b).tolist(),
+        [topic + 1 for topic in real_a.tolist() if topic not in matched_a],
+        [topic + 1 for topic in real_b.tolist() if topic not in matched_b],
+        (1 + np.flatnonzero(noisy_a)).tolist(),
+        (1 + np.flatnonzero(noisy_b)).tolist(),
         tuple(shared),
         _alone(a, set(shared)),
         _alone(b, set(shared)),
@@ -324,7 +327,7 @@ def _pair(both: _Both, found: tuple[int, int, float]) -> Pair:
         clear = bool(moved > (_CLOSE_MOVES if agreement >= _CLOSE else _OTHER_MOVES)[0])
     grew, fell = _moved(both, found)
     shares = (None, None) if before is None or after is None else (before, after)
-    return Pair(first, second, agreement, *shares, noise, clear, grew, fell)
+    return Pair(first + 1, second + 1, agreement, *shares, noise, clear, grew, fell)
 
 
 def _moved(both: _Both, found: tuple[int, int, float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -368,8 +371,9 @@ def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -
         clear=found.in_words(),
         pairs=[_row(pair, of_a, of_b, largest) for pair in found.pairs],
         told_noise=all(release.topic_word_noise is not None for release in (found.a, found.b)),
-        vanished=[(topic + 1, of_a[topic]) for topic in found.vanished],
-        appeared=[(topic + 1, of_b[topic]) for topic in found.appeared],
+        vanished=[(topic, of_a[topic - 1]) for topic in found.vanished],
+        appeared=[(topic, of_b[topic - 1]) for topic in found.appeared],
+        by_review=found.by_review,
         n_noisy=(len(found.noise_in_a), len(found.noise_in_b)),
         n_shared=len(found.shared),
         alone=[
@@ -395,9 +399,9 @@ def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict
     told = pair.before is not None and pair.after is not None
     change = (pair.after or 0) - (pair.before or 0)
     return {
-        "numbers": f"{pair.first + 1} → {pair.second + 1}",
-        "name": of_b[pair.second],
-        "was": of_a[pair.first] if of_a[pair.first] != of_b[pair.second] else None,
+        "numbers": f"{pair.first} → {pair.second}",
+        "name": of_b[pair.second - 1],
+        "was": of_a[pair.first - 1] if of_a[pair.first - 1] != of_b[pair.second - 1] else None,
         "agreement": f"{100 * pair.agreement:.0f} %",
         "before": f"{100 * (pair.before or 0):.1f} %" if told else "not told",
         "after": f"{100 * (pair.after or 0):.1f} %" if told else "not told",

@@ -26,7 +26,7 @@ from discreet.central.prevalence.labelled import check_length, contribution_boun
 from discreet.corpus import Corpus, tokenizer_like
 from discreet.corpus.languages import lower_words
 from discreet.corpus.read import corpus_of_source
-from discreet.errors import CorpusWarning, Parameter, ParameterError
+from discreet.errors import CorpusWarning, ParameterError
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
@@ -111,7 +111,7 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
 def read_topics(path: str | Path) -> Release:
     """Read topics from a file, one a line: a name, a colon, and words with blanks or commas between them."""
     lists: dict[str, list[str]] = {}
-    for number, line in enumerate(list_lines(Path(path), Parameter("topics")), 1):
+    for number, line in enumerate(list_lines(Path(path), "the topics"), 1):
         name, colon, words = line.partition(":")
         if not line.strip() or line.lstrip().startswith("#"):
             continue

@@ -87,13 +87,13 @@ def faults_of_private_names(model: "TopicPrevalence") -> list[DiscreetError]:
     if any(given is not None for given in (model.groups, model.freq, model.start, model.end)):
         faults.append(
             ParameterError(
-                '`group_selection`="private" chooses the names itself; leave `groups=` and the range of dates out.'
+                '`group_selection="private"` chooses the names itself; leave `groups=` and the range of dates out.'
             )
         )
     if model.unlisted == "error":
         faults.append(
             ParameterError(
-                '`unlisted`="error" would tell of labels that were not chosen; take "leave_out" or "other".'
+                '`unlisted="error"` would tell of labels that were not chosen; take "leave_out" or "other".'
             )
         )
     return faults

@@ -118,7 +118,7 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
     if unlisted == "other":
         if OTHER in names:
             raise ParameterError(
-                f'`unlisted`="other" adds a group "{OTHER}", but there is one of that name; rename it.'
+                f'`unlisted="other"` adds a group "{OTHER}", but there is one of that name; rename it.'
             )
         names = (*names, OTHER)
     return Grouping(names, parts, freq, unlisted, _day_first(start, end))

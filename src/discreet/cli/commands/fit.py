@@ -69,8 +69,10 @@ def _fit(
     [The run] --set --seed
     [Ledger and card] --budget --unit-name --about
     """
-    from discreet.central._fit_topics import estimators
+    from discreet.central._fit_topics import book_first, estimators
     from discreet.central.preview import preview
+    from discreet.central.private_lda import GO_ON
+    from discreet.central.vocabulary.vectorizer import delta_of_words
     from discreet.cli import display
     from discreet.cli.app import as_option
     from discreet.corpus.word_vectors import check_vectors
@@ -143,10 +145,21 @@ def _fit(
             )
         called = (unit_name or given["privacy_unit"]) if book is None else book.called
         shown = display.console() if asks else display.console_of_results()
-        for line in preview(documents, *estimators(**given), called).in_words(as_option("fit")):
+        words, model = estimators(**given)
+        seen = preview(documents, words, model, called)
+        for line in seen.in_words(as_option("fit")):
             shown.print(PRIVATE + line)
+        if asks and seen.is_refused and not model.allow_unlearnable:
+            raise ParameterError(f"Nothing was booked; {GO_ON}")
     if checks:
         display.console_of_results().print(PRIVATE + _frequent(documents))
+    at = book or carried
+    if at is not None and (checks or asks):  # else refused as it is booked
+        chooser, model = estimators(**given)
+        chooser.delta = delta_of_words(chooser.delta or delta, at)
+        chosen = documents.words_are_public or documents.word_origin.kind == "chosen"
+        book_first([] if chosen else [chooser], model, [], at.rehearsal())
+    if checks:
         return
     if asks:
         display.ask_to_spend(epsilon, book, say)

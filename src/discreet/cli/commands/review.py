@@ -9,7 +9,7 @@ import typer
 
 import discreet
 from discreet._base.files import list_lines, read_list, write_whole
-from discreet.cli.files import check_release_file, save_with_card
+from discreet.cli.files import check_release_file, save_with_card, written
 from discreet.cli.options import About, check_output_file, check_output_folder, today
 from discreet.errors import ParameterError, ReleaseError
 
@@ -115,11 +115,18 @@ def review(
         of_groups = editing.reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
     if out is not None:
-        reviewed.save(out)
+        out = written(reviewed.save, out)
         say.print(f"wrote {out}: {reviewed.review}")
     holding = list(editing.details_that_hold(reviewed, gone)) if out is not None else []
     if of_groups is not None:
         holding += [f"{name} of {shares_out}" for name in editing.details_that_hold(of_groups, gone)]
+    for topic, place in enumerate(editing.places(len(release.topic_word), edited), 1):
+        name = edited.named.get(topic) or (release.topic_names[topic - 1] if place else None)
+        if name and (place is None or reviewed.topic_names[place - 1] != name):
+            always.print(
+                f"Look again: topic {topic} is not called {shown(name)}: that holds a word that was removed or "
+                "renamed, or the topic was removed, or merged with one that has a name."
+            )
     for name in holding:
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.")
     for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
@@ -128,8 +135,8 @@ def review(
         still = ", ".join(shown(other) + f" ({code})" * (code != other) for other, code in codes.items())
         always.print(f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}")
     if of_groups is not None and shares_out is not None:
-        written = save_with_card(of_groups, shares_out)
-        say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}")
+        of_both = save_with_card(of_groups, shares_out)
+        say.print(f"wrote {', '.join(map(str, of_both))}: {of_groups.review}")
         say.print(
             f"{shares}, its card, and pages and tables made of it hold the words from before: publish {shares_out} and "
             "what is made of it."
@@ -168,8 +175,7 @@ def _questions(
 ) -> list[str]:
     """Ask for words and topics, and return the answers as lines of an edit list."""
     from discreet.cli.display import print_topics
-    from discreet.release.edits import GRAMMAR, parse, word_in_line
-    from discreet.report.wording import many
+    from discreet.release.edits import GRAMMAR, word_in_line
 
     lines: list[str] = []
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.")
@@ -184,26 +190,34 @@ def _questions(
                 _show(suspects, n_words, say, start)
             continue
         chosen = _numbers(answer, len(suspects))
-        if chosen is None:
+        if chosen is None and not _takes(answer, lines):
             say.print(
                 f"not understood; a number from 1 to {len(suspects)} stands before each word of the list above: 1 3 "
                 "removes two of them, 5-7 three. Enter keeps the words of this page and shows the next, q goes on with "
                 "the topics, and Ctrl-C ends without a reviewed release."
             )
             continue
-        lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
-        say.print(f"{many(len(set(lines)), 'word')} will be removed")
+        lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen or ()]
+        say.print(f"noted, {len(set(lines))} in all")
     say.print()
     print_topics(release, 10, say)
     say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}")
     while line := _answer("edit", default="", show_default=False).strip():
-        try:
-            parse([line])
-        except ReleaseError:
+        if not _takes(line, lines):
             say.print("not understood; a line is such as: drop word solitude, or: name topic 2 = loneliness")
-        else:
-            lines.append(line)
     return list(dict.fromkeys(lines))
+
+
+def _takes(line: str, lines: list[str]) -> bool:
+    """Add a line of edits to others; say whether it is one."""
+    from discreet.release.edits import parse
+
+    try:
+        parse([line])
+    except ReleaseError:
+        return False
+    lines.append(line)
+    return True
 
 
 def _needed(question: str, what: str) -> str:
