@@ -184,14 +184,16 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         parts = (made.shares().share, low.clip(0, 1), high.clip(0, 1))
         columns = ("group", ">topic", ">share in %", ">95 % interval", "words")
         chosen = np.flatnonzero(np.repeat(kept, len(made.topics)))
-    chosen = chosen[np.argsort(-np.abs(parts[0].ravel()[chosen]), kind="stable")]
+    # What is surely large comes first, and not what is noisiest.
+    ends = np.sort(np.abs([part.ravel()[chosen] for part in parts[1:]]), axis=0)
+    chosen = chosen[np.lexsort((ends[1], -ends[0]))]
     if not len(sure):
         if found is not None:
             say.print(
                 f"Of the differences {what} tested together, none is clear at 95 %: noise and chance may explain all.\n"
             )
         which = (
-            f"The {_MOST_SHOWN} largest of {len(chosen)} shares"
+            f"{_MOST_SHOWN} of {len(chosen)} shares, those that are surely largest first"
             if len(chosen) > _MOST_SHOWN
             else "All shares"
         )
