@@ -9,21 +9,18 @@ learned, nothing else; with shares, whose costs add up worse one by one, all at 
 import copy
 import inspect
 import math
-import os
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from discreet._base.arrays import carried
-from discreet._base.callers import warn_caller
 from discreet._base.persons import knows_persons, n_rows_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
     FLAG,
     collect,
     faults_of,
-    is_folder,
     is_number,
     number,
     refuse,
@@ -31,11 +28,12 @@ from discreet._base.validate import (
     rules,
     suggesting,
 )
-from discreet.central.base import fit_booked, read_public, refuse_too_few
+from discreet.central.base import fit_booked, read_public, refuse_too_few, warn_of_persons
 from discreet.central.prevalence.estimator import (
     TopicPrevalence,
     check_labels,
     faults_with_topics,
+    of_unit,
     shares_booked,
 )
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
@@ -56,11 +54,8 @@ from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import (
     BudgetExceeded,
-    CorpusWarning,
     DiscreetError,
-    ParameterError,
     PrivacyError,
-    Proposal,
 )
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
@@ -268,11 +263,10 @@ def fit_topics(
             cut.check_reach(vocabulary)
     if of_source and prevalence is not None and isinstance(by, str):
         columns, by = columns | {"by": by}, None
-    folder = isinstance(texts_or_corpus, str | os.PathLike) and is_folder(texts_or_corpus)
-    texts_or_corpus = corpus_of_source(texts_or_corpus, columns, cut, vocabulary)
+    source, texts_or_corpus = texts_or_corpus, corpus_of_source(texts_or_corpus, columns, cut, vocabulary)
     if of_source:
-        if privacy_unit is None and whose == "document" and math.isfinite(epsilon) and not folder:
-            _warn_of_persons(texts_or_corpus, columns)
+        if privacy_unit is None and whose == "document" and math.isfinite(epsilon):
+            warn_of_persons(source, texts_or_corpus, columns)
         words.set_params(**_CUT_ALREADY)
     check_kind(texts_or_corpus)
     if privacy_unit is None:
@@ -302,7 +296,7 @@ def fit_topics(
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
     )
     chosen = [] if known or vocabulary is not None else [words]
-    where = [] if prevalence is None else [prevalence]
+    where = [] if prevalence is None else [of_unit(prevalence, privacy_unit)]
     # What words show may then decide that no topics are booked.
     in_turn = bool(chosen) and not where and math.isfinite(epsilon)
     share = 0.0 if in_turn else None  # nothing but Gaussian noise follows
@@ -401,19 +395,6 @@ def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
             )
         )
     return faults
-
-
-def _warn_of_persons(corpus: Corpus, columns: dict[str, Any]) -> None:
-    """Say that each document is protected for itself, where a column of its source may tell whose it is."""
-    others = set(corpus.fields) - {columns["text"] or "text", columns.get("by")}
-    if others and not knows_persons(corpus):
-        told = ParameterError(
-            "Protecting each document. Pass `person=...`, the column that says whose it is, if one person may have "
-            "written several; if nobody has, ",
-            Proposal("privacy_unit", "document"),
-            " says so.",
-        )
-        warn_caller(CorpusWarning(told))
 
 
 def _chosen_before(corpus: Any) -> bool:
