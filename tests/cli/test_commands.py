@@ -89,6 +89,18 @@ def test_transform_writes_shares_that_sum_to_one(model, letters, tmp_path, suffi
     assert len(set.union(*strongest)) == 3
 
 
+def test_transform_says_how_many_documents_have_a_known_word(model, tmp_path, capsys):
+    (tmp_path / "notes.jsonl").write_text('{"text": "nurse"}\n{"text": "cykelrum"}\n')
+    assert run(f"transform {model} {tmp_path}/notes.jsonl --out {tmp_path}/a.csv".split()) == 0
+    said = capsys.readouterr().err
+    assert (
+        "PRIVATE | 1 of 2 documents have a word of the topics; the others have equal shares of all." in said
+    )
+    (tmp_path / "notes.jsonl").write_text('{"text": "cykelrum"}\n')
+    assert run(f"transform {model} {tmp_path}/notes.jsonl --out {tmp_path}/b.csv".split()) == 0
+    assert "warning: none of 1 documents has a word of the release" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_transform_names_the_documents(model, tmp_path, suffix, capsys):
     notes, out = tmp_path / "notes.csv", tmp_path / f"topics.{suffix}"

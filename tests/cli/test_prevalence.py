@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import Ledger, PrivateLDA
-from discreet.central.prevalence.brought import reach_in_points
+from discreet.central.prevalence.labelled import reach_in_points
 from discreet.cli.app import run
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.prevalence_page import shown_intervals
@@ -516,19 +516,55 @@ def test_what_noise_will_do_is_said_of_the_median_group(ward_notes, tmp_path, ca
     said = capsys.readouterr().err
     called = "persons" if person else "documents"
     alone, together = reach_in_points(median, 3, 3, epsilon)
-    assert f"PRIVATE | the median group has {median} {called}: with the noise, one share by itself" in said
+    assert f"; the median group has {median} {called}: with the noise, one share by itself" in said
     assert f"about \u00b1{alone:.1f} points (95 %); among all 9 shares together, with chance" in said
     assert f"to about \u00b1{together:.1f}." in said
     assert ("fewer groups, longer periods or a larger --epsilon" in said) == (alone > 100 / 3)
 
 
 def test_a_hopeless_run_says_that_it_goes_on(ward_notes, tmp_path, capsys):
-    (tmp_path / "topics.txt").write_text("food: zuppa pane\nstaff: medico\n")  # in another language
-    line = ["prevalence", str(tmp_path / "topics.txt"), str(ward_notes / "notes.jsonl"), "--text", "body"]
-    assert run([*line, "--seed", "0", "--out", str(tmp_path / "s.json")]) == 0
+    topics, book = tmp_path / "topics.txt", tmp_path / "book.json"
+    line = [
+        "prevalence",
+        str(topics),
+        str(ward_notes / "notes.jsonl"),
+        "--text",
+        "body",
+        "--ledger",
+        str(book),
+    ]
+    topics.write_text("food: zuppa pane\nstaff: medico\n")  # in another language
+    assert run([*line, "--out", str(tmp_path / "s.json")]) == 2
+    assert "none of 3,000 documents has a word of these topics" in capsys.readouterr().err
+    assert not book.exists()
+    (tmp_path / "few.jsonl").write_text('{"body": "falla"}\n' * 5)
+    line[2], words = str(tmp_path / "few.jsonl"), "food: falla\nstaff: feverb\n"
+    topics.write_text(words)
+    assert run([*line, "--out", str(tmp_path / "s.json")]) == 0
     said = capsys.readouterr().err
-    assert "documents have a word of the topics: noise will hide every share" in said
+    assert said.count("5 of 5 documents have a word of the topics: noise will hide every share") == 1
+    assert said.index("noise will hide") < said.index("The topics are public")
+    assert "warning" not in said
     assert "it goes on all the same, as to end here would tell of the texts: stop it." in said
+
+
+def test_labels_that_are_not_listed_are_shown_to_whoever_holds_them(ward_notes, tmp_path, capsys):
+    (tmp_path / "wards.txt").write_text("N\u00f6rth\nsouth\nwest\n", encoding="utf-8")
+    book = tmp_path / "book.json"
+    line = [
+        *command(ward_notes),
+        "--by",
+        "ward",
+        "--groups",
+        str(tmp_path / "wards.txt"),
+        "--ledger",
+        str(book),
+    ]
+    assert run([*line, "--out", str(tmp_path / "s.json")]) == 2
+    said = capsys.readouterr().err
+    assert "PRIVATE | not among the groups, in field 'ward': 'north'\n" in said
+    assert "'north'" not in said[said.index("discreet: ") :]
+    assert not book.exists()
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

@@ -11,7 +11,8 @@ from tests.reseal import reseal
 
 from discreet import Ledger, PrivateLDA, TopicPrevalence
 from discreet.central import bring_topics, share_topics
-from discreet.central.prevalence.brought import reach_in_points, read_topics
+from discreet.central.prevalence.brought import read_topics
+from discreet.central.prevalence.labelled import reach_in_points
 from discreet.cli.app import run
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, CorpusWarning, ParameterError, ReleaseError
@@ -130,7 +131,7 @@ def test_one_command_makes_it(texts, tmp_path, monkeypatch, capsys):
     assert run(line.split()) == 0
     said = capsys.readouterr().err
     assert (
-        "PRIVATE | 300 of 300 documents have a word of the topics: with the noise, one share by itself "
+        "PRIVATE | 300 of 300 documents, of 300 persons, have a word of the topics: with the noise, one sh"
         in said
     )
     assert "The topics are public" in said
@@ -209,9 +210,9 @@ def test_texts_without_a_listed_word_are_told_of_and_not_forecast_with(
     whose = " --person who" if person else ""
     assert run(f"prevalence topics.txt n.csv --text text{whose} --epsilon 1 --out s.json".split()) == 0
     said = capsys.readouterr().err
+    of = ", of 300 persons," * person
     assert (
-        "PRIVATE | 300 of 900 documents have a word of the topics: with the noise, one share by itself "
-        in said
+        f"PRIVATE | 300 of 900 documents{of} have a word of the topics: with the noise, one share by" in said
     )
 
 
@@ -233,13 +234,84 @@ def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
 
 
 def test_a_list_without_a_hit_is_told_of_before_shares_are_paid(texts):
-    ledger = Ledger(1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CorpusWarning)
-        with pytest.raises(CorpusWarning, match="0 of 300 texts have a word of the topics"):
-            share_topics(texts, {"a": ["lohn"], "b": ["helm"]}, epsilon=1.0, ledger=ledger)
-        assert not ledger.entries
-        share_topics(texts, LISTS, epsilon=1.0, ledger=ledger)
+    ledger, strange = Ledger(1.0), bring_topics({"a": ["lohn"], "b": ["helm"]})
+    for make in (
+        lambda: share_topics(texts, strange, epsilon=1.0, ledger=ledger),
+        lambda: TopicPrevalence(strange, ["a"], epsilon=1.0, ledger=ledger).fit(texts, by=["a"] * 300),
+    ):
+        with pytest.raises(
+            CorpusError, match=r"none of 300 documents has a word of these topics, .* right file"
+        ):
+            make()
+    assert not ledger.entries
+    share_topics(texts, LISTS, epsilon=1.0, ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    ("persons", "epsilon", "told"),
+    [
+        (
+            np.arange(300) // 100,
+            0.5,
+            "300 of 300 documents, of 3 persons, have a word of the topics, too few",
+        ),
+        (
+            None,
+            0.005,
+            "300 of 300 documents have a word of the topics, too few for this epsilon: noise will hide",
+        ),
+    ],
+)
+def test_shares_that_noise_will_hide_are_told_of_by_whom_they_are_of(texts, persons, epsilon, told):
+    """Three persons with 1,500 texts were counted as 1,500; and topics of another language, not at all."""
+    ledger = Ledger(1.0, privacy_unit="document" if persons is None else "person")
+    of_one = {"by": ["a"] * 300, "groups": ["a"]}
+    for make in (
+        lambda: share_topics(texts, LISTS, epsilon=epsilon, persons=persons, ledger=ledger),
+        lambda: share_topics(texts, LISTS, epsilon=epsilon, persons=persons, ledger=ledger, **of_one),
+        lambda: TopicPrevalence(bring_topics(LISTS), ["a"], epsilon=epsilon, ledger=ledger).fit(
+            texts, by=["a"] * 300, persons=persons
+        ),
+    ):
+        with pytest.raises(CorpusWarning, match=f"Before anything is spent, .*: {told}"):
+            make()
+    assert not ledger.entries
+
+
+def test_what_a_frame_says_of_its_rows_is_taken_by_name(texts):
+    whose, wards = np.arange(300) // 2, ["north", "south"] * 150
+    frame = pd.DataFrame({"note": [None, *texts[1:]], "who": whose, "ward": wards})
+    given = {"text": "note", "epsilon": 8.0, "random_state": 0, "skip_empty": True}
+    groups = {"by": "ward", "groups": ["north", "south"]}
+    made = share_topics(frame, LISTS, person="who", unit_name="patient", **groups, **given)
+    kept = frame.iloc[1:]
+    same = share_topics(
+        list(kept.note), LISTS, persons=kept.who, by=list(kept.ward), groups=["north", "south"], epsilon=8.0,
+        random_state=0,
+    )  # fmt: skip
+    np.testing.assert_array_equal(made.topic_totals, same.topic_totals)
+    assert made.promise.called == "patient"
+    with pytest.raises(ParameterError, match="by: for a file or a frame only"):
+        share_topics(texts, LISTS, epsilon=1.0, **groups)
+    with pytest.warns(CorpusWarning, match=r"Protecting each document. Pass person=, the column that says"):
+        share_topics(frame, LISTS, **given)
+    assert share_topics(frame, LISTS, privacy_unit="document", **given).ledger.privacy_unit == "document"
+
+
+@pytest.mark.parametrize("more", [{}, {"skip_empty": True}])
+def test_persons_of_other_rows_of_a_frame_are_refused(texts, more):
+    """They were laid beside the rows by their position, so that one person's texts were those of many."""
+    frame, ledger = (
+        pd.DataFrame({"note": texts, "who": np.arange(300) // 3}),
+        Ledger(1.0, privacy_unit="person"),
+    )
+    shuffled = frame.sample(frac=1, random_state=0).who
+    with pytest.raises(
+        (CorpusError, ParameterError), match=r"persons has another index|person=, label="
+    ) as refused:
+        share_topics(frame, LISTS, text="note", persons=shuffled, epsilon=1.0, ledger=ledger, **more)
+    assert not ledger.entries
+    assert isinstance(refused.value, ParameterError) == bool(more)
 
 
 @pytest.mark.parametrize("unit", ["document", "person"])

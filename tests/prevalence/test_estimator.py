@@ -16,7 +16,14 @@ from tests.reseal import reseal
 from discreet import Corpus, Ledger, PrivateLDA, TopicPrevalence
 from discreet.central.prevalence.groups import cross_names, periods
 from discreet.central.prevalence.labelled import contribution_bound, place_in_groups, prevalence_sum
-from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
+from discreet.errors import (
+    BudgetExceeded,
+    CorpusError,
+    CorpusWarning,
+    ParameterError,
+    PrivacyError,
+    ReleaseError,
+)
 from discreet.release.prevalence import PrevalenceRelease
 
 WARDS = ["north", "south", "west"]
@@ -164,7 +171,15 @@ def test_exact_shares_say_in_the_table_that_they_may_not_leave():
 
 def test_a_document_without_a_group_adds_nothing(wards):
     labels = [WARDS[ward] if row % 2 else None for row, ward in enumerate(wards)]
-    half = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf).fit(X, by=labels).release_
+    some = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf, ledger=Ledger(math.inf, 1e-6))
+    with pytest.raises(
+        CorpusWarning, match="1,500 of 3,000 documents with a word of the topics have no group"
+    ):
+        some.fit(X, by=labels)
+    with pytest.raises(CorpusError, match=r"no document has a group: by is missing everywhere"):
+        some.fit(X, by=[None] * len(X))
+    assert not some.ledger.entries
+    half = some.set_params(unlisted="leave_out").fit(X, by=labels).release_
     alone = TopicPrevalence(trained(), groups=WARDS, epsilon=math.inf)
     kept = np.arange(len(X)) % 2 == 1
     assert np.array_equal(
@@ -342,9 +357,10 @@ def test_which_groups_are_told_does_not_depend_on_who_wrote():
 
 
 def test_one_document_in_all_and_none_with_a_group():
-    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, random_state=0)
+    model = TopicPrevalence(trained(), groups=WARDS, epsilon=1.0, random_state=0, unlisted="leave_out")
     for labels in (["north"], [None], [""], [math.nan]):
-        made = model.fit(X[:1], by=labels).release_
+        with pytest.warns(CorpusWarning, match="noise will hide every share"):
+            made = model.fit(X[:1], by=labels).release_
         assert not made.certain_groups.any()
         found = made.shares()
         assert np.allclose(found.share.sum(1), 1)

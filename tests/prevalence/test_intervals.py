@@ -9,6 +9,7 @@ Documents are of one topic each: then chance is as large as it can be, and inter
 import numpy as np
 import pytest
 from tests.marks import quick
+from tests.prevalence.test_page import release as prevalence
 
 from discreet import PrivateLDA, TopicPrevalence
 from discreet.release.prevalence.changes import against_rest, compare, differences, growth, moving, trend
@@ -215,6 +216,15 @@ def test_at_most_one_in_twenty_runs_calls_something_certain_where_nothing_differ
         alarms["grew"] += growth(sums).certain.any()
     assert max(alarms.values()) <= 0.05 * RUNS + 3 * np.sqrt(0.05 * 0.95 * RUNS)
     assert alarms["moves"] > 5  # the test is not one that never speaks
+
+
+def test_what_moves_is_told_in_words():
+    made = prevalence([[0.9, 0.1], [0.1, 0.9]], groups=["a", "b"])
+    first = "The share of \u201cword0 other0\u201d clearly differs between the groups."
+    assert made.moving().in_words()[0] == first
+    assert prevalence([[0.9, 0.1]]).moving().in_words() == [
+        "No topic clearly differs between the groups: noise and chance may explain it all."
+    ]
 
 
 def test_what_moves_is_seen_to():

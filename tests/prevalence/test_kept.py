@@ -99,6 +99,7 @@ def test_less_noise_than_was_booked_is_not_believed(made, tmp_path):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 @pytest.mark.parametrize("weight", [1e-3, 0.3, 100])
+@pytest.mark.filterwarnings("ignore:Before anything is spent")
 def test_whatever_is_released_can_be_read(epsilon, weight, tmp_path):
     fit = PrivateFit(trained(), epsilon=epsilon, count_weight=weight, contribution_bound=100).fit(X).release_
     shares = (

@@ -95,11 +95,15 @@ def test_where_no_difference_is_clear_the_terminal_says_that_shares_follow(capsy
         assert f"{least} to {most}" in told
         assert f"{least}\u2013{most}" in page
     assert "none is clear at 95 %" in told
-    assert (
-        "The 12 largest of 18 shares, each with its interval among all of them, wider than its own:" in told
-    )
+    assert "12 of 18 shares, those that are surely largest first, each with its interval among all of" in told
     assert "share in %" in told
     assert "points" not in told
+    sizes, counts = np.array([[2000.0], [2000.0], [100.0]]), np.array([1000.0, 1000.0, 50.0])
+    made = np.array([[0.5, 0.5], [0.5, 0.5], [0.6, 0.4]]) * sizes
+    noisy = release(made, size=1.0, unit_counts=counts, groups=["a", "b", "small"])
+    show_shares(noisy, console(quiet=False))
+    shown = re.findall("^(a|b|small) ", capsys.readouterr().err, re.M)
+    assert shown[4:] == ["small", "small"]  # whose share is the largest, but hardly known
     show_shares(release([[0.9, 0.1]]), console(quiet=False))
     told = capsys.readouterr().err
     assert told.startswith("All shares, each with its own interval")

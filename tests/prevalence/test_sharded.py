@@ -9,6 +9,7 @@ from tests.central.test_sharded import PERSONS, WORDS, Killer, N, corpus, digest
 from tests.clusters import local_cluster
 
 from discreet import Corpus, CorpusError, Ledger, ParameterError, PrivateLDA, TopicPrevalence, fit_topics
+from discreet.central.prevalence.estimator import check_labels, reach_of
 from discreet.central.prevalence.labelled import LabelledDocuments, LabelledShards
 from discreet.central.vocabulary.units import first_words, sum_even_weights
 from discreet.corpus import ShardedCorpus, write_shards
@@ -60,6 +61,24 @@ def test_shards_of_any_size_give_the_numbers_of_memory(tmp_path, kind, owned, mo
             for name in ("counts", "labels"):
                 held.setattr(ShardedCorpus, name, property(lambda self: pytest.fail("all shards were read")))
             assert shares(shards, kind, owned, n_jobs=n_jobs) == expected
+
+
+@pytest.mark.parametrize("kind", ["listed", "private"])
+@pytest.mark.parametrize("owned", [False, True])
+def test_shards_tell_how_far_the_topics_reach_as_memory_does(tmp_path, kind, owned):
+    documents = labelled(owned)
+    model = TopicPrevalence(trained(), **KINDS[kind][0], privacy_unit="person" if owned else "document")
+    found = reach_of(model, documents, check_labels(model, documents, documents.labels))
+    shards = write_shards(documents, tmp_path / "s", shard_documents=100)
+    for one, other in zip(found, reach_of(model, shards, None), strict=True):
+        np.testing.assert_allclose(one, other)
+    assert 0 < found.n_placed < found.n_with_words <= N
+    empty = Corpus(documents.counts * 0, WORDS, documents.persons, WARDS, words_are_public=True)
+    model.ledger = Ledger(1.0, 1e-6, privacy_unit=model.privacy_unit)
+    for strange in (empty, write_shards(empty, tmp_path / "empty", shard_documents=100)):
+        with pytest.raises(CorpusError, match=f"none of {N:,} documents has a word of these topics"):
+            model.fit(strange)
+    assert not model.ledger.entries
 
 
 @pytest.mark.parametrize("owned", [False, True])

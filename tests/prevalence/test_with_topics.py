@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, TopicPrevalence, fit_topics
-from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
 from discreet.report.wording import naming
 
 RNG = np.random.default_rng(0)
@@ -108,6 +108,45 @@ def test_a_label_that_is_not_listed_is_told_before_topics_are_trained():
             allow_unlearnable=True,
         )
     assert not stages
+
+
+@pytest.mark.parametrize("groups", [{"groups": ["north", "south"]}, {"group_selection": "private"}])
+def test_shares_protect_persons_where_persons_are_known(groups):
+    """The call of fit_topics' docstring was refused: each document, but the topics each person."""
+    persons = np.arange(len(TEXTS)) // 2
+    shares = TopicPrevalence(None, **groups, epsilon=1.5, random_state=0)
+    given = {"epsilon": 6.0, "n_topics": 2, "random_state": 0, "allow_unlearnable": True}
+    made = fit_topics(TEXTS, persons=persons, prevalence=shares, by=wards(len(TEXTS)), **given)
+    assert shares.privacy_unit is None
+    assert shares.groups_ == ("north", "south")
+    assert shares.release_.promise.privacy_unit == "person"
+    assert shares.release_.configuration["privacy_unit"] == "person"
+    known = Corpus.from_texts(TEXTS, vocabulary=made.vocabulary, persons=persons)
+    alone, said = (
+        TopicPrevalence(made, **groups, epsilon=1.5, random_state=0, privacy_unit=unit)
+        for unit in (None, "person")
+    )
+    assert alone.planned_event() == said.planned_event()
+    totals = [one.fit(known, by=wards(len(TEXTS))).release_.topic_totals for one in (alone, said)]
+    np.testing.assert_array_equal(*totals)
+    assert alone.get_params()["privacy_unit"] is None
+    ledger = Ledger(2.0, 1e-6, privacy_unit="person")
+    for book in (None, ledger):
+        model = TopicPrevalence(made, **groups, epsilon=1.5, ledger=book)
+        with pytest.raises(PrivacyError, match="needs to know the people; pass persons= to fit"):
+            model.fit(known.without_persons(), by=wards(len(TEXTS)))
+    assert not ledger.entries
+
+
+def test_labels_that_are_missing_everywhere_cost_no_topics():
+    """A join that found nothing was paid for, and gave a table of nothing."""
+    ledger = Ledger(4.0, 1e-6)
+    with pytest.raises(CorpusError, match="no document has a group: by is missing everywhere"):
+        fit_topics(
+            TEXTS, epsilon=4.0, n_topics=2, ledger=ledger, by=[None] * len(TEXTS),
+            prevalence=TopicPrevalence(None, groups=["north"]),
+        )  # fmt: skip
+    assert not ledger.entries
 
 
 def test_shares_alone_need_topics():

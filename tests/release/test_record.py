@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tests.report.report_cases import release
 
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError, PrivacyError, ReleaseError
+from discreet.errors import CorpusError, CorpusWarning, PrivacyError, ReleaseError
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
 from discreet.release import Release
@@ -200,6 +200,16 @@ def test_settings_can_be_added():
     assert "token_pattern" not in made.configuration
     assert more.with_settings() == more
     assert Release(**{**parts(), "configuration": more.configuration}) == more
+
+
+@pytest.mark.parametrize("documents", [["hissen", ""], np.zeros((2, 3), int)])
+def test_documents_without_a_known_word_are_told_of(documents):
+    """All rows were equal shares, in silence."""
+    made = Release(**parts(vocabulary=("lift", "stairs", "bicycle")))
+    with pytest.warns(CorpusWarning, match="none of 2 documents has a word of the release, so each is said"):
+        found = made.transform(documents)
+    np.testing.assert_array_equal(found, np.full((2, 2), 0.5))
+    made.transform(["lift", ""])
 
 
 def test_transform_folds_in_under_the_released_topics():

@@ -9,21 +9,18 @@ learned, nothing else; with shares, whose costs add up worse one by one, all at 
 import copy
 import inspect
 import math
-import os
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._base.arrays import carried
-from discreet._base.callers import warn_caller
 from discreet._base.persons import check_same_rows, knows_persons, n_rows_of
 from discreet._base.progress import Callback, watched
 from discreet._base.validate import (
     FLAG,
     collect,
     faults_of,
-    is_folder,
     is_number,
     number,
     refuse,
@@ -31,11 +28,12 @@ from discreet._base.validate import (
     rules,
     suggesting,
 )
-from discreet.central.base import fit_booked, read_public, refuse_too_few
+from discreet.central.base import fit_booked, read_public, refuse_too_few, warn_of_persons
 from discreet.central.prevalence.estimator import (
     TopicPrevalence,
     check_labels,
     faults_with_topics,
+    of_unit,
     shares_booked,
 )
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
@@ -57,11 +55,8 @@ from discreet.engines import Engine
 from discreet.errors import (
     BudgetExceeded,
     CorpusError,
-    CorpusWarning,
     DiscreetError,
-    ParameterError,
     PrivacyError,
-    Proposal,
 )
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
@@ -256,7 +251,7 @@ def fit_topics(
     """
     ready = _ready(dict(locals()))  # nothing but the parameters yet
     words, topics, book, counts = ready.words, ready.topics, ready.book, ready.texts
-    where = [] if prevalence is None else [prevalence]
+    where = [] if prevalence is None else [of_unit(prevalence, topics.privacy_unit)]
     chosen = [words] if ready.chooses else []
     # What words show may then decide that no topics are booked.
     in_turn = ready.chooses and not where and math.isfinite(epsilon)
@@ -380,11 +375,10 @@ def _ready(given: dict[str, Any]) -> _Ready:
         columns, by = columns | {"by": by}, None
     elif of_source:
         check_same_rows(texts, by, "by", "the documents")
-    folder = isinstance(texts, str | os.PathLike) and is_folder(texts)
-    texts = corpus_of_source(texts, columns, cut, vocabulary)
+    source, texts = texts, corpus_of_source(texts, columns, cut, vocabulary)
     if of_source:
-        if unit is None and whose == "document" and math.isfinite(of.epsilon) and not folder:
-            _warn_of_persons(texts, columns)
+        if unit is None and whose == "document" and math.isfinite(of.epsilon):
+            warn_of_persons(source, texts, columns)
         words.set_params(**_CUT_ALREADY)
     check_kind(texts)
     if unit is None:
@@ -479,19 +473,6 @@ def _faults_of_size(of: SimpleNamespace) -> list[DiscreetError]:
             )
         )
     return faults
-
-
-def _warn_of_persons(corpus: Corpus, columns: dict[str, Any]) -> None:
-    """Say that each document is protected for itself, where a column of its source may tell whose it is."""
-    others = set(corpus.fields) - {columns["text"] or "text", columns.get("by")}
-    if others and not knows_persons(corpus):
-        told = ParameterError(
-            "Protecting each document. Pass `person=...`, the column that says whose it is, if one person may have "
-            "written several; if nobody has, ",
-            Proposal("privacy_unit", "document"),
-            " says so.",
-        )
-        warn_caller(CorpusWarning(told))
 
 
 def _chosen_before(corpus: Any) -> bool:

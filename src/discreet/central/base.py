@@ -1,6 +1,7 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
 import math
+import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from discreet._base.arrays import carried, column_words
 from discreet._base.callers import warn_caller
-from discreet._base.persons import check_persons
-from discreet._base.validate import refuse
+from discreet._base.persons import check_persons, knows_persons
+from discreet._base.validate import is_folder, refuse
 from discreet.central.sums.units import faults_of_shards
-from discreet.corpus import check_counts
+from discreet.corpus import Corpus, check_counts
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import (
@@ -25,7 +26,7 @@ from discreet.corpus.vocabulary import (
     faults_of_words,
     given_words,
 )
-from discreet.errors import CorpusError, DiscreetError, PrivacyError
+from discreet.errors import CorpusError, CorpusWarning, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, steps_of_pipeline
@@ -279,6 +280,20 @@ def take_words(
     of_one_word = faults_of_runs(words.words, words.cut) if model.privacy_unit == "word" else []
     origin = faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
     return words, [*of_one_word, *origin]
+
+
+def warn_of_persons(source: Any, corpus: Corpus, columns: dict[str, Any]) -> None:
+    """Say that each document is protected for itself, where a column of its source may tell whose it is."""
+    others = set(corpus.fields) - {columns["text"] or "text", columns.get("by")}
+    folder = isinstance(source, str | os.PathLike) and is_folder(source)
+    if others and not folder and not knows_persons(corpus):
+        told = ParameterError(
+            "Protecting each document. Pass `person=...`, the column that says whose it is, if one person may have "
+            "written several; if nobody has, ",
+            Proposal("privacy_unit", "document"),
+            " says so.",
+        )
+        warn_caller(CorpusWarning(told))
 
 
 def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import discreet
 from discreet._base.files import read_list
+from discreet._base.validate import quoted
 from discreet.cli.options import PRIVATE, Group
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
+    from discreet.central.prevalence.labelled import Reach
     from discreet.release.prevalence import PrevalenceRelease
 
 
@@ -92,41 +94,52 @@ def labels_of(
     return columns[0] if len(columns) == 1 else tuple(columns)
 
 
-def units_in_a_group(shares: "discreet.TopicPrevalence", documents: Any, labels: Any) -> int | None:
-    """Return how many units the median group has, for whoever holds the texts; None where names are chosen privately.
+#: Labels that are longer may be texts, where the field is another than was meant.
+_MOST_SHOWN, _LONGEST_NAME = 12, 40
 
-    Whoever wrote in several groups counts in part in each, as in the release.
-    """
-    import numpy as np
 
-    from discreet.central.prevalence.estimator import check_labels
+def say_unlisted(shares: "discreet.TopicPrevalence", field: str, labels: Any, say: Any) -> None:
+    """Show whoever holds the texts which labels are not among the public groups, where that is an error."""
+    from discreet.central.prevalence.groups import written
 
-    groups = check_labels(shares, documents, labels)
-    if not isinstance(groups, np.ndarray) or not (groups >= 0).any():
-        return None
-    rows = np.flatnonzero(groups >= 0)
-    people = rows if documents.persons is None else documents.persons[rows]
-    _, whose, wrote = np.unique(people, return_inverse=True, return_counts=True)
-    return round(float(np.median(np.bincount(groups[rows], 1 / wrote[whose]))))
+    if shares.groups is None or shares.unlisted is not None or shares.freq is not None:
+        return
+    found = {written(label) for label in labels} - {None, *map(written, shares.groups)}
+    strange = sorted(name for name in found if name and len(name) <= _LONGEST_NAME)
+    if strange:
+        names = ", ".join(map(quoted, strange[:_MOST_SHOWN])) + ", ..." * (len(found) > _MOST_SHOWN)
+        say.print(f"{PRIVATE}not among the groups, in field {field!r}: {names}")
 
 
 _LESS_NOISE = " More texts, fewer groups, longer periods or a larger --epsilon make it less."
 
 
-def expected_of_shares(there: str, reach: tuple[float, float], n_groups: int, n_topics: int) -> str:
+def expected_of_shares(shares: "discreet.TopicPrevalence", found: "Reach", called: str) -> str:
     """Say how well shares will be known, and what helps where a usual share would drown in noise."""
-    alone, together = reach
-    if alone > 100:
+    import numpy as np
+
+    from discreet.central.prevalence.labelled import reach_in_points
+    from discreet.report.wording import many
+
+    assert shares.release is not None
+    n_topics, n_groups, there = len(shares.release.topic_word), len(found.units), found.in_words(called)
+    promise = shares.epsilon, shares.delta, shares.count_weight
+    if found.hidden(n_topics, *promise):
         return (
             f"{there}: noise will hide every share, so that the release will say nothing.{_LESS_NOISE} Unless it asks "
             "now, it goes on all the same, as to end here would tell of the texts: stop it."
         )
-    help_ = _LESS_NOISE if alone > 100 / n_topics else ""
-    among = f"; among all {n_groups * n_topics:,} shares together, with chance, to about \u00b1{together:.1f}"
-    return (
-        f"{there}: with the noise, one share by itself will be known to about \u00b1{alone:.1f} points (95 %)"
-        f"{among if n_groups > 1 else ''}.{help_}"
-    )
+    if shares.group_selection == "private":
+        return f"{there}."
+    usual = float(np.median(found.units[found.units > 0]))
+    alone, together = reach_in_points(usual, n_groups, n_topics, *promise)
+    how = f"with the noise, one share by itself will be known to about \u00b1{alone:.1f} points (95 %)"
+    if n_groups > 1:
+        there += f"; the median group has {many(round(usual), called)}"
+        among = f"; among all {n_groups * n_topics:,} shares together, with chance, to about"
+        how += f"{among} \u00b1{together:.1f}"
+    how = how if alone <= 100 else "noise will hide the shares of every second group"
+    return f"{there}: {how}.{_LESS_NOISE if alone > 100 / n_topics else ''}"
 
 
 def check_field(corpus: Path, known: str, fields: tuple[str, ...]) -> None:
@@ -144,9 +157,6 @@ def check_field(corpus: Path, known: str, fields: tuple[str, ...]) -> None:
         raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
     if len(fields) == 2 and corpus.exists() and not (corpus.is_file() or corpus.is_dir()):
         raise CorpusError("a cross table is read in two passes, so it cannot come from standard input.")
-
-
-_MOST_SHOWN = 12
 
 
 def write_table(made: "PrevalenceRelease", path: Path) -> None:
@@ -184,14 +194,16 @@ def show_shares(made: "PrevalenceRelease", say: Any) -> None:
         parts = (made.shares().share, low.clip(0, 1), high.clip(0, 1))
         columns = ("group", ">topic", ">share in %", ">95 % interval", "words")
         chosen = np.flatnonzero(np.repeat(kept, len(made.topics)))
-    chosen = chosen[np.argsort(-np.abs(parts[0].ravel()[chosen]), kind="stable")]
+    # What is surely large comes first, and not what is noisiest.
+    ends = np.sort(np.abs([part.ravel()[chosen] for part in parts[1:]]), axis=0)
+    chosen = chosen[np.lexsort((ends[1], -ends[0]))]
     if not len(sure):
         if found is not None:
             say.print(
                 f"Of the differences {what} tested together, none is clear at 95 %: noise and chance may explain all.\n"
             )
         which = (
-            f"The {_MOST_SHOWN} largest of {len(chosen)} shares"
+            f"{_MOST_SHOWN} of {len(chosen)} shares, those that are surely largest first"
             if len(chosen) > _MOST_SHOWN
             else "All shares"
         )

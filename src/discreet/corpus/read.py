@@ -273,7 +273,7 @@ def corpus_of_source(
         parts = list(renamed([error], {"label": "by"})[0].args)
         proposed = {part.name for part in parts if isinstance(part, Proposal)}
         if isinstance(error, CorpusError) and not proposed <= taken:
-            parts.append(" That is for the reader: fit_topics(discreet.corpus.read_corpus(...), ...).")
+            parts.append(" That is for the reader: pass what discreet.corpus.read_corpus(...) returns.")
         raise type(error)(*parts) from None
 
 

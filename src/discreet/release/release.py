@@ -19,11 +19,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._base.arrays import COUNT_ITS_WORDS, first_words, holds_text, in_order, is_frame, known_words
+from discreet._base.callers import warn_caller
 from discreet._base.display import frame
 from discreet._base.files import page_or_none
 from discreet._base.lazy import is_sharded, later
 from discreet._base.validate import Rule, check, is_there, kind_of, nearest, number, optional, shown, whole
-from discreet.errors import CorpusError, ParameterError, ReleaseError
+from discreet.errors import CorpusError, CorpusWarning, ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
@@ -198,6 +199,11 @@ class Release(Promised):
         ------
         CorpusError
             Where these are not counts, or count other words than ``vocabulary``.
+
+        Warns
+        -----
+        CorpusWarning
+            Where no document has a word of the release, so that all rows are the same.
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in
@@ -208,6 +214,12 @@ class Release(Promised):
             return stack(parts, counts, len(self.topic_word))
         ordered = in_order(counted(counts, self), self.vocabulary)
         checked = check_counts(ordered, n_words=len(self.vocabulary), advice=COUNT_ITS_WORDS)
+        if not checked.nnz:
+            told = (
+                f"none of {checked.shape[0]:,} documents has a word of the release, so each is said to have equal "
+                "shares of all topics: are these the texts that were meant, in the language of the topics?"
+            )
+            warn_caller(CorpusWarning(ParameterError(told)))
         return fold_in(self.topic_word, checked, doc_topic_prior=self.doc_topic_prior, n_jobs=n_jobs)
 
     def transform_shards(

@@ -15,24 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from discreet._base.callers import warn_caller
 from discreet._base.files import list_lines
 from discreet._base.persons import check_same_rows
 from discreet._base.validate import suggesting
+from discreet.central.base import warn_of_persons
 from discreet.central.prevalence.estimator import TopicPrevalence
-from discreet.central.prevalence.labelled import check_length, contribution_bound
+from discreet.central.prevalence.labelled import check_length, labels_for
 from discreet.corpus import Corpus, tokenizer_like
 from discreet.corpus.languages import lower_words
-from discreet.corpus.read import corpus_of_source
-from discreet.errors import CorpusWarning, ParameterError
-from discreet.privacy.accounting.planning import noise_multiplier_for
+from discreet.corpus.read import corpus_of_source, is_source
+from discreet.errors import ParameterError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.prevalence.changes import against_rest
-from discreet.release.prevalence.shares import Sums, limits
+from discreet.release.private_estimator import ledger_of_choices
 from discreet.release.release import Release
 
 #: The group of all texts, where nobody asks for others.
@@ -128,41 +125,9 @@ def read_topics(path: str | Path) -> Release:
     return bring_topics(lists)
 
 
-def reach_in_points(
-    n_units: float,
-    n_groups: int,
-    n_topics: int,
-    epsilon: float,
-    delta: float = 1e-6,
-    count_weight: float = 0.5,
-) -> tuple[float, float]:
-    """Return how far 95 % intervals of equal shares reach to each side, in points, for groups of so many units.
-
-    That of noise in one share by itself, and that among the shares of all groups and topics together, with chance, by
-    the test that a release makes; inf where a group may be empty.
-    """
-    noise = noise_multiplier_for(epsilon, delta) * float(
-        contribution_bound(count_weight, "document").contribution_bound
-    )
-    totals = np.full((n_groups, n_topics), n_units / n_topics)
-    sums = Sums(totals, np.full(n_groups, count_weight * n_units), noise, count_weight)
-    low, high = limits(sums, float(ndtri(0.975)))
-    alone = 50 * float((high - low)[0, 0])
-    if n_groups == 1:
-        return alone, alone
-    found = against_rest(sums)
-    return alone, 50 * float((found.high - found.low)[0, 0])
-
-
 def labels_of_all(corpus: Corpus) -> list[str | None]:
-    """Return a label for each document: that of all texts, or none where no listed word stands in it."""
-    return [ALL if length else None for length in np.diff(corpus.counts.indptr).tolist()]
-
-
-def units_with_words(corpus: Corpus) -> int:
-    """Return how many persons, or documents where there are no persons, have any word of the topics. Private."""
-    there = np.diff(corpus.counts.indptr) > 0
-    return int(there.sum()) if corpus.persons is None else len(np.unique(corpus.persons[there]))
+    """Return a label for each document: that of all texts, or none where no listed word stands in it, but in others."""
+    return [ALL if length or not corpus.counts.nnz else None for length in np.diff(corpus.counts.indptr)]
 
 
 @suggesting
@@ -176,7 +141,13 @@ def share_topics(
     groups: Any = None,
     text: str | None = None,
     person: str | None = None,
+    skip_empty: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
     persons: Any = None,
+    privacy_unit: str | None = None,
+    unit_name: str | None = None,
     ledger: Ledger | None = None,
     random_state: int | None = None,
 ) -> PrevalenceRelease:
@@ -192,15 +163,16 @@ def share_topics(
         What the shares cost. The topics cost nothing.
     delta : float, default 1e-6
         What is allowed beyond exp(epsilon).
-    by : sequence of length n_documents, optional
-        Group of each text; by default all are in one.
+    by : str or sequence of length n_documents, optional
+        Group of each text; by default all are in one. Of a file or frame: the column that says it.
     groups : sequence of str, optional
         The public list of groups, where ``by`` is given.
-    text, person : str, optional
-        Of a file or frame: the column of the text, and the one that says whose it is.
+    text, person, skip_empty, encoding, delimiter, sheet
+        Of a file or frame: as for :func:`~discreet.fit_topics`.
     persons : array-like of shape (n_documents,), optional
-        Person of each text, where no column says it. Where persons are known, each of them is protected.
-    ledger : Ledger, optional
+        Person of each text, where no column says it.
+    privacy_unit, unit_name, ledger
+        As for :func:`~discreet.fit_topics`: by default each person is protected, where persons are known.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
 
@@ -208,51 +180,59 @@ def share_topics(
     -------
     PrevalenceRelease
 
+    Raises
+    ------
+    CorpusError
+        Where the texts are not what was expected, or none has a word of the topics. Nothing is booked.
+
+    Warns
+    -----
+    CorpusWarning
+        Before anything is booked, as by :meth:`TopicPrevalence.fit <discreet.TopicPrevalence.fit>`; and where a file or
+        frame has further columns and none says whose the texts are. It is exact, so for you alone.
+
     Examples
     --------
     >>> texts = ["cold soup"] * 200 + ["a long wait"] * 100
     >>> made = share_topics(texts, {"food": ["soup", "meal"], "waiting": ["wait"]}, epsilon=2.0, random_state=0)
     >>> made.shares().share.round(1).tolist()
     [[0.7, 0.3]]
-
-    Warns
-    -----
-    CorpusWarning
-        Before anything is booked, where noise will hide all shares. It is exact, so for you alone.
     """
     release = topics if isinstance(topics, Release) else bring_topics(topics)
     if (by is None) != (groups is None):
         raise ParameterError("`by` and `groups` come together, or not at all.")
+    columns: dict[str, Any] = {"text": text, "person": person, "skip_empty": skip_empty or None}
+    columns |= {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
+    if isinstance(by, str):
+        columns, by = columns | {"by": by}, None
     check_same_rows(texts, by, "by", "the texts")
+    of_source = is_source(texts)
+    if of_source and not isinstance(persons, str):  # its reader knows its index, and what it leaves out
+        columns, persons = columns | {"persons": persons}, None
     cut = None if isinstance(texts, Corpus) else tokenizer_like(release.configuration)
-    corpus = corpus_of_source(texts, {"text": text, "person": person}, cut, release.vocabulary)
+    corpus = corpus_of_source(texts, columns, cut, release.vocabulary)
     if not isinstance(corpus, Corpus):
         corpus = Corpus.from_texts(corpus, tokenizer=cut, vocabulary=release.vocabulary)
+    if of_source and privacy_unit is None and persons is None and epsilon != math.inf:
+        warn_of_persons(texts, corpus, columns)
     corpus = corpus.restrict(release.vocabulary)
-    known = persons is not None or corpus.persons is not None
+    labels = labels_of_all(corpus)
+    if groups is not None:
+        given = list(labels_for(corpus, by))
+        check_length(given, len(labels))
+        labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
+    if unit_name is not None:
+        unit = privacy_unit or ("document" if persons is None and corpus.persons is None else "person")
+        made = ledger_of_choices(corpus) or Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+        ledger = ledger or made
+        ledger.check_called(unit_name)
     model = TopicPrevalence(
         release,
         [ALL] if groups is None else groups,
         epsilon=epsilon,
         delta=delta,
-        privacy_unit="person" if known else "document",
+        privacy_unit=privacy_unit,
         ledger=ledger,
         random_state=random_state,
     )
-    labels = labels_of_all(corpus)
-    if by is not None:
-        given = list(by)
-        check_length(given, len(labels))
-        labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
-    reached, n_topics = (
-        units_with_words(corpus) / (1 if groups is None else len(groups)),
-        len(release.topic_word),
-    )
-    if labels and math.isfinite(epsilon) and reach_in_points(reached, 1, n_topics, epsilon, delta)[0] > 100:
-        told = (
-            "Before anything is spent, and for you alone, because it is exact: "
-            f"{len(labels) - labels.count(None):,} of {len(labels):,} texts have a word of the topics, so that noise "
-            "will hide every share."
-        )
-        warn_caller(CorpusWarning(ParameterError(told)))
     return model.fit(corpus, by=labels, persons=persons).release_

@@ -5,20 +5,21 @@ worked out in :mod:`discreet.release.prevalence`. What keeps shares from being r
 booked.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from discreet._base import validate
-from discreet._base.arrays import COUNT_ITS_WORDS, column_order, known_words
-from discreet._base.arrays import names_of as words_of
+from discreet._base.arrays import COUNT_ITS_WORDS, is_frame, known_words
 from discreet._base.callers import warn_caller
-from discreet._base.persons import n_rows_of
+from discreet._base.persons import knows_persons, n_rows_of
 from discreet._base.progress import Callback, telling
-from discreet.central.base import check_data, check_width
+from discreet.central.base import check_data
 from discreet.central.prevalence import labelled
 from discreet.central.prevalence.groups import (
     FREQUENCIES,
@@ -34,7 +35,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, CorpusWarning, DiscreetError, ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -50,6 +51,8 @@ from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, 
 from discreet.release.release import Release, are_texts, counted
 
 _MOST_LETTERS = 2_000_000
+#: What can be looked at before anything is booked.
+_HELD = (Corpus, ShardedCorpus, np.ndarray, list)
 
 
 def booked_here(topics: Release, ledger: Ledger) -> bool:
@@ -60,43 +63,35 @@ def booked_here(topics: Release, ledger: Ledger) -> bool:
 
 def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:
     """Say why the periods of a fit cannot cost as one."""
-    faults: list[DiscreetError] = []
-    if not isinstance(model.division, str) or not model.division.strip():
-        faults.append(
-            ParameterError(
-                "`division` must name the date that is meant, one for each document: 'date received'."
-            )
-        )
-    if model.freq is None or model.groups is not None:
-        faults.append(ParameterError("`division` is for periods: give freq, start and end, and no groups."))
-    if model.unlisted == "other":
-        faults.append(ParameterError('`division`: documents of all other periods would be read for "other".'))
-    if model.privacy_unit != "document":
-        faults.append(
-            PrivacyError(
-                "`division` makes months cost as one only where each document has one month; a person may have "
-                "written in several, so their costs add up. Leave it out."
-            )
-        )
-    return faults
+    named = isinstance(model.division, str) and model.division.strip()
+    why = "`division` must name the date that is meant, one for each document: 'date received'."
+    by_date = "`division` is for periods: give freq, start and end, and no groups."
+    others = '`division`: documents of all other periods would be read for "other".'
+    several = (
+        "`division` makes months cost as one only where each document has one month; a person may have written in "
+        "several, so their costs add up. Leave it out."
+    )
+    told = [
+        (not named, ParameterError(why)),
+        (model.freq is None or model.groups is not None, ParameterError(by_date)),
+        (model.unlisted == "other", ParameterError(others)),
+        (model.privacy_unit != "document", PrivacyError(several)),
+    ]
+    return [fault for wrong, fault in told if wrong]
 
 
 def faults_of_private_names(model: "TopicPrevalence") -> list[DiscreetError]:
     """Say what does not go with names of groups that are chosen privately."""
-    faults: list[DiscreetError] = []
-    if any(given is not None for given in (model.groups, model.freq, model.start, model.end)):
-        faults.append(
-            ParameterError(
-                '`group_selection="private"` chooses the names itself; leave `groups=` and the range of dates out.'
-            )
-        )
-    if model.unlisted == "error":
-        faults.append(
-            ParameterError(
-                '`unlisted="error"` would tell of labels that were not chosen; take "leave_out" or "other".'
-            )
-        )
-    return faults
+    itself = (
+        '`group_selection="private"` chooses the names itself; leave `groups=` and the range of dates out.'
+    )
+    telling_of = '`unlisted="error"` would tell of labels that were not chosen; take "leave_out" or "other".'
+    given = any(one is not None for one in (model.groups, model.freq, model.start, model.end))
+    return [
+        ParameterError(why)
+        for wrong, why in ((given, itself), (model.unlisted == "error", telling_of))
+        if wrong
+    ]
 
 
 def check_size(groups: tuple[str, ...], n_topics: int) -> None:
@@ -134,9 +129,11 @@ class TopicPrevalence(PrivateEstimator):
     epsilon, delta : float, default 0.25 and 1e-6
         The promise of the shares. epsilon adds to what the topics cost, and sums over groups need less than topics do:
         hence not 1.0, as for those. ``inf`` is the non-private twin.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden. "person" needs ``persons``; a person then weighs one in all, split over groups as
-        their documents are, so that shares are means over people and sizes add up to the number of people.
+    privacy_unit : {"document", "person"}, optional
+        Whose presence is hidden: by default the person's where it is known whose the documents are, or where the topics
+        or the ledger protect persons, and the document's otherwise. "person" needs ``persons``; a person then weighs
+        one in all, split over groups as their documents are, so that shares are means over people and sizes add up to
+        the number of people.
     freq : {"decade", "year", "quarter", "month", "week", "day"}, optional
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional
@@ -197,7 +194,7 @@ class TopicPrevalence(PrivateEstimator):
     _: KW_ONLY
     epsilon: float = 0.25
     delta: float = 1e-6
-    privacy_unit: str = "document"
+    privacy_unit: str | None = None
     freq: Annotated[str | None, validate.optional(validate.choice(*FREQUENCIES))] = None
     start: Any = None
     end: Any = None
@@ -230,11 +227,23 @@ class TopicPrevalence(PrivateEstimator):
         Raises
         ------
         ParameterError, PrivacyError, BudgetExceeded
-            Before X is read or anything booked.
+            Before anything is booked.
         CorpusError
-            Where labels are not what was expected, before anything is booked: in which rows they stand is
-            told to you alone. Where X or ``persons`` are not: then the cost stays booked.
+            Where labels, X or ``persons`` are not what was expected, or no document has a word of the topics: before
+            anything is booked. In which rows they stand is told to you alone.
+
+        Warns
+        -----
+        CorpusWarning
+            Before anything is booked, where noise will hide all shares, and where documents have no group though
+            ``unlisted`` does not say that this is meant. It is exact, so for you alone.
         """
+        unit = "person" if persons is not None or knows_persons(X) else self._usual_unit()
+        made = of_unit(self, unit)._fit(X, by, persons)
+        self.groups_, self.release_ = made.groups_, made.release_
+        return self
+
+    def _fit(self, X: Any, by: Any, persons: Any) -> "TopicPrevalence":
         why = "`release` must be a Release; only fit_topics, which makes one, goes without."
         by = labelled.labels_for(X, by)
         faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
@@ -242,17 +251,17 @@ class TopicPrevalence(PrivateEstimator):
         assert self.release is not None
         if not are_texts(X) or known_words(self.release.vocabulary) is None:
             refuse_texts(X, COUNT_ITS_WORDS)
-        column_order(X, self.release.vocabulary, drop_others=True)
-        if words_of(X) is None and len(getattr(X, "shape", ())) == 2:
-            check_width(X.shape, self.release.vocabulary)
         labelled.check_rows_of_labels(X, by, persons)
-        labels = check_labels(self, X, by)
+        documents = counted(X, self.release) if are_texts(X) else X
+        labels = None if isinstance(X, ShardedCorpus) else check_labels(self, documents, by)
+        if isinstance(documents, _HELD) or sp.issparse(X) or is_frame(X):
+            self._warn_of(reach_of(self, documents, labels, persons), len(self.release.topic_word))
         if self.release.promise.privacy_unit == "person" and self.privacy_unit == "document":
             warn_caller(
                 "The topics protect persons with all their documents; these shares protect each document on its own. "
                 'For the same here: TopicPrevalence(..., privacy_unit="person").fit(..., persons=...).'
             )
-        return self._fit_booked(self._book(X), self.release, X, labels, persons)
+        return self._fit_booked(self._book(X), self.release, documents, labels, persons)
 
     def _fit_booked(
         self, booking: Booking, topics: Any, X: Any, labels: Any, persons: Any
@@ -261,7 +270,7 @@ class TopicPrevalence(PrivateEstimator):
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         mechanism, weight = how.shares, float(self.count_weight)
         try:
-            documents = self._labelled(counted(X, topics), labels, persons, booking)
+            documents = self._labelled(X, labels, persons, booking)
             placing = self._grouping(documents, how, stream, booking)
             with telling(self.callback, "finding topics of documents"):
                 total = documents.shares(topics, placing, weight, mechanism.bound)
@@ -286,18 +295,39 @@ class TopicPrevalence(PrivateEstimator):
         self._notice_delta(self.release_)
         return self
 
+    def _warn_of(self, found: labelled.Reach, n_topics: int) -> None:
+        """Warn whoever holds the documents of shares that noise will hide, and of documents without a group."""
+        told: list[str] = []
+        missing = found.n_with_words - found.n_placed
+        if missing and self._unlisted() == "error":
+            told.append(
+                f"{missing:,} of {found.n_with_words:,} documents with a word of the topics have no group, as `by` is "
+                "missing there (None, NaN or empty text), and are left out."
+            )
+        if found.hidden(n_topics, self.epsilon, self.delta, self.count_weight):
+            told.append(
+                f"{found.in_words(self._called)}, too few for this epsilon: noise will hide every share. More texts, "
+                "fewer groups, longer periods or a larger `epsilon` make it less."
+            )
+        for said in told:
+            before = "Before anything is spent, and for you alone, because it is exact: "
+            warn_caller(CorpusWarning(ParameterError(before + said)))
+
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         return [*super()._faults_of_call(X, persons), *faults_of_shards(X, persons, self.engine)]
 
     def _faults_of_labels(self, X: Any, by: Any) -> list[DiscreetError]:
         return labelled.faults_of_labels(X, by, self._is_crossed())
 
-    def _labelled(self, X: Any, labels: Any, persons: Any, booking: Booking) -> labelled.Labelled:
-        if isinstance(X, ShardedCorpus):
-            self._notice(booking, X)
+    def _labelled(
+        self, X: Any, labels: Any, persons: Any, booking: Booking | None = None
+    ) -> labelled.Labelled:
+        sharded, unit = isinstance(X, ShardedCorpus), str(self.privacy_unit)
+        counts, people, _ = (X, None, ()) if sharded else check_data(X, persons, None, unit)
+        if booking is not None:
+            self._notice(booking, counts)
+        if sharded:
             return labelled.LabelledShards(X, self.engine, self.n_jobs)
-        counts, people, _ = check_data(X, persons, None, self.privacy_unit)
-        self._notice(booking, counts)
         labelled.check_length(labels, counts.shape[0])
         return labelled.LabelledDocuments(X, labels, people, self.n_jobs)
 
@@ -317,11 +347,12 @@ class TopicPrevalence(PrivateEstimator):
         return Grouping(groups, (groups,), None, unlisted)
 
     def _plan(self) -> Plan:
-        bound = labelled.contribution_bound(float(self.count_weight), self.privacy_unit)
+        unit = self.privacy_unit or self._usual_unit()
+        bound = labelled.contribution_bound(float(self.count_weight), unit)
         epsilon, names = float(self.epsilon), None
         if self.group_selection == "private":
             share, most = self.selection_share, self.max_groups_per_unit
-            names, epsilon = name_choice(epsilon, self.delta, share, most, self.privacy_unit)
+            names, epsilon = name_choice(epsilon, self.delta, share, most, unit)
         noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, self.delta)
         mechanism = GaussianMechanism(bound, noise)
         event = mechanism.event()
@@ -348,7 +379,14 @@ class TopicPrevalence(PrivateEstimator):
         n_groups = len(self._groups().names)
         return PrevalenceRelease.PURPOSE, [f"{n_groups} group{'' if n_groups == 1 else 's'}", *apart]
 
+    def _usual_unit(self) -> str:
+        """Return the unit where nobody says it, or whose the documents are: that of the ledger, or of the topics."""
+        book = self.ledger if isinstance(self.ledger, Ledger) else getattr(self.release, "ledger", None)
+        return "person" if getattr(book, "privacy_unit", "") == "person" else "document"
+
     def _faults(self) -> list[DiscreetError]:
+        if self.privacy_unit is None:
+            return of_unit(self, self._usual_unit())._faults()
         faults = super()._faults()
         if faults:
             return faults
@@ -397,13 +435,48 @@ class TopicPrevalence(PrivateEstimator):
         )
 
 
+def of_unit(model: TopicPrevalence, privacy_unit: str) -> TopicPrevalence:
+    """Return a model that protects such units, where nobody said which."""
+    if model.privacy_unit is not None:
+        return model
+    model = copy.copy(model)
+    model.privacy_unit = privacy_unit
+    return model
+
+
+def _grouping_of(model: TopicPrevalence) -> Grouping | None:
+    return model._groups() if model.group_selection == "public" else None  # pyright: ignore[reportPrivateUsage]
+
+
+def reach_of(model: TopicPrevalence, X: Any, labels: Any, persons: Any = None) -> labelled.Reach:
+    """Return of how many documents there is something to tell; ``CorpusError`` where of none. Nothing is booked.
+
+    ``labels`` are those of :func:`check_labels`; of shards, they are checked here.
+    """
+    documents = model._labelled(X, labels, persons)  # pyright: ignore[reportPrivateUsage]
+    assert model.release is not None
+    found = documents.reach(model.release, _grouping_of(model))
+    if not found.n_with_words:
+        raise CorpusError(
+            f"none of {found.n_documents:,} documents has a word of these topics, so there is nothing to share out; "
+            "nothing was booked. Expected texts of what the topics are about: is it the right file, in the language of "
+            "the topics, and is `text` the column of its texts?"
+        )
+    return found
+
+
 def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | None:
     """Return the labels as a fit needs them, None of shards, where they stay; ``CorpusError`` before it is booked."""
-    public = model.group_selection == "public"
-    groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
+    groups = _grouping_of(model)
     if not isinstance(X, ShardedCorpus):
         rows = X.rows.tolist() if isinstance(X, Corpus) and X.rows is not None else None
-        return labelled.read_labels(by, groups, n_rows_of(X), rows)
+        found = labelled.read_labels(by, groups, n_rows_of(X), rows)
+        if model._unlisted() == "error" and isinstance(found, np.ndarray) and (found < 0).all():  # pyright: ignore[reportPrivateUsage]
+            raise CorpusError(
+                "no document has a group: `by` is missing everywhere (None, NaN or empty text), as after a join that "
+                "found nothing or dates that were not read; nothing was booked. Give a label for each document."
+            )
+        return found
     labelled.LabelledShards(X, model.engine, model.n_jobs).check(groups)
     return None
 
@@ -413,32 +486,23 @@ def faults_with_topics(
 ) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
     if prevalence is None:
-        return [
-            ParameterError(
-                "`by` is the group of each text, which the topics do not use. For shares of topics in groups, add "
-                "prevalence=TopicPrevalence(groups=[...], epsilon=...); else leave `by` out."
-            )
-        ]
+        why = (
+            "`by` is the group of each text, which the topics do not use. For shares of topics in groups, add "
+            "prevalence=TopicPrevalence(None, groups=[...], epsilon=...); else leave `by` out."
+        )
+        return [ParameterError(why)]
     if not isinstance(prevalence, TopicPrevalence):
-        return [
-            ParameterError(f"`prevalence` must be a TopicPrevalence, but is {validate.kind_of(prevalence)}.")
-        ]
+        why = f"`prevalence` must be a TopicPrevalence, but is {validate.kind_of(prevalence)}."
+        return [ParameterError(why)]
     faults = faults_of_estimator(prevalence)
     if not faults and prevalence.group_selection == "public" and validate.is_whole(n_topics):
         faults += validate.collect(lambda: check_size(prevalence._groups().names, n_topics))  # pyright: ignore[reportPrivateUsage]
     if prevalence.release is not None or prevalence.ledger is not None:
-        faults.append(
-            ParameterError(
-                "`prevalence` must be made without topics and without a ledger: both come from this run."
-            )
-        )
-    if prevalence.privacy_unit != privacy_unit:
-        faults.append(
-            PrivacyError(
-                f"`prevalence` protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one "
-                "unit."
-            )
-        )
+        why = "`prevalence` must be made without topics and without a ledger: both come from this run."
+        faults.append(ParameterError(why))
+    if prevalence.privacy_unit not in (None, privacy_unit):
+        why = f"`prevalence` protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}"
+        faults.append(PrivacyError(f"{why}; take one unit, or leave its `privacy_unit=` out."))
     faults += prevalence._faults_of_labels(X, by)  # pyright: ignore[reportPrivateUsage]
     if validate.is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
         faults.append(
@@ -454,4 +518,6 @@ def shares_booked(
     model: TopicPrevalence, booking: Booking, topics: Release, X: Any, labels: Any, persons: Any
 ) -> PrevalenceRelease:
     """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
-    return model._fit_booked(booking, topics, X, labels, persons).release_  # pyright: ignore[reportPrivateUsage]
+    made = of_unit(model, booking.ledger.privacy_unit)._fit_booked(booking, topics, X, labels, persons)  # pyright: ignore[reportPrivateUsage]
+    model.groups_, model.release_ = made.groups_, made.release_
+    return model.release_

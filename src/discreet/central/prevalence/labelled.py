@@ -40,19 +40,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from discreet._base.arrays import carried, column_order, in_order
+from discreet._base.arrays import COUNT_ITS_WORDS, carried, column_order, in_order
 from discreet._base.persons import check_same_rows
 from discreet._base.validate import first_few, kind_of, shown
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name, period_of, written
 from discreet.central.vocabulary.units import ShardedWords, UnitWords, rank_words
+from discreet.corpus import check_counts
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.engines.engine import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, ParameterError, Part
+from discreet.privacy.accounting.planning import noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.row_sums import sum_rows
+from discreet.privacy.units import plural
+from discreet.release.prevalence.changes import against_rest
+from discreet.release.prevalence.shares import Sums, limits
 from discreet.release.release import Release
 
 #: Shares are cut toward zero by half a lattice step on average; 2^-20 keeps that far below any noise.
@@ -68,6 +74,62 @@ def contribution_bound(count_weight: float, privacy_unit: str) -> Bound:
     return Bound(
         "l2", contribution_bound=float(np.hypot(1.0, count_weight)), bits=BITS, privacy_unit=privacy_unit
     )
+
+
+def reach_in_points(
+    n_units: float, n_groups: int, n_topics: int, epsilon: float, delta: float = 1e-6, weight: float = 0.5
+) -> tuple[float, float]:
+    """Return how far 95 % intervals of equal shares reach to each side, in points, for groups of so many units.
+
+    That of noise in one share by itself, and that among the shares of all groups and topics together, with chance, by
+    the test that a release makes; inf where a group may be empty.
+    """
+    noise = noise_multiplier_for(epsilon, delta) * float(np.hypot(1.0, weight))
+    totals = np.full((n_groups, n_topics), n_units / n_topics)
+    sums = Sums(totals, np.full(n_groups, weight * n_units), noise, weight)
+    low, high = limits(sums, float(ndtri(0.975)))
+    alone = 50 * float((high - low)[0, 0])
+    if n_groups == 1:
+        return alone, alone
+    found = against_rest(sums)
+    return alone, 50 * float((found.high - found.low)[0, 0])
+
+
+class Reach(NamedTuple):
+    """Of how many documents there is something to tell: exact, so for whoever holds them."""
+
+    n_documents: int
+    #: Documents with a word of the topics, and those of them that have a group.
+    n_with_words: int
+    n_placed: int
+    #: How many units with such documents each group has; who wrote in several counts in part in each. (n_groups,)
+    units: NDArray[Any]
+
+    def in_words(self, called: str) -> str:
+        """Say of how many documents, and of which units, there is something to tell."""
+        many = round(self.units.sum())
+        whose = "" if called == "document" else f", of {many:,} {called if many == 1 else plural(called)},"
+        group = " and a group" * (self.n_placed < self.n_with_words)
+        return f"{self.n_placed:,} of {self.n_documents:,} documents{whose} have a word of the topics{group}"
+
+    def hidden(self, n_topics: int, epsilon: float, delta: float, count_weight: float) -> bool:
+        """Whether noise will hide the shares of the largest group, and so of all."""
+        largest = float(self.units.max())
+        return (
+            epsilon < np.inf and reach_in_points(largest, 1, n_topics, epsilon, delta, count_weight)[0] > 100
+        )
+
+
+def _reach(counts: Any, labels: "Labels", people: NDArray[np.int64] | None, n_groups: int) -> Reach:
+    """Look at canonical counts of the words of the topics; all names that may become groups count as one group."""
+    if isinstance(labels, list):
+        labels = np.array([-1 if label is None else 0 for label in labels], np.int32)
+    spoken = np.diff(counts.indptr) > 0
+    rows = np.flatnonzero(spoken & (labels >= 0))
+    whose = rows if people is None else people[rows]
+    _, writer, wrote = np.unique(whose, return_inverse=True, return_counts=True)
+    units = np.bincount(labels[rows], 1.0 / wrote[writer], minlength=n_groups)
+    return Reach(len(spoken), int(spoken.sum()), len(rows), units)
 
 
 def prevalence_sum(
@@ -284,6 +346,13 @@ class LabelledDocuments(NamedTuple):
         """Return the names that each unit has, as :func:`rank_words`."""
         return rank_words(one_hot(self.labels, names), self.people, order)
 
+    def reach(self, topics: Release, grouping: Grouping | None) -> Reach:
+        """Return of how many documents there is something to tell; ``grouping`` is None for names chosen privately."""
+        words = topics.vocabulary
+        known = in_order(self.documents, words, drop_others=True)
+        counts = check_counts(known, n_words=len(words), advice=COUNT_ITS_WORDS)
+        return _reach(counts, self.labels, self.people, 1 if grouping is None else len(grouping.names))
+
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""
         placed = self.labels
@@ -317,14 +386,23 @@ class LabelledShards(ShardRunner):
         """Return something that asks the shards for the names of their units."""
         return ShardedWords(ShardRunner(self.shards, _Named(names), self.engine), order)
 
+    def reach(self, topics: Release, grouping: Grouping | None) -> Reach:
+        """Return of how many documents there is something to tell: a shard holds whole units, so sums are."""
+        parts: Any = zip(*self.map(_reach_of_shard, self._columns(topics), grouping), strict=True)
+        return Reach(*(np.sum(part, axis=0) for part in parts))
+
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""
+        columns, prior = self._columns(topics), topics.doc_topic_prior
+        total = self.sum(_shares, topics.topic_word, prior, columns, grouping, count_weight, bound)
+        return BoundedSum(total, bound)
+
+    def _columns(self, topics: Release) -> list[int] | None:
+        """Return the columns of the words of the topics, None where all are theirs in their order."""
         columns = column_order(self._corpus, topics.vocabulary, drop_others=True)
         if columns is None and self._corpus.n_words != len(topics.vocabulary):
             raise CorpusError("the shards count other words than the topics.")
-        prior = topics.doc_topic_prior
-        total = self.sum(_shares, topics.topic_word, prior, columns, grouping, count_weight, bound)
-        return BoundedSum(total, bound)
+        return columns
 
 
 #: Either of them.
@@ -415,6 +493,12 @@ def _names(part: tuple[str, Rows]) -> set[str]:
 
 def _check(part: tuple[str, Rows], grouping: Grouping | None) -> None:
     _labels(part, grouping)
+
+
+def _reach_of_shard(part: tuple[str, Rows], columns: list[int] | None, grouping: Grouping | None) -> Reach:
+    rows, n_groups = part[1], 1 if grouping is None else len(grouping.names)
+    counts: Any = rows.counts if columns is None else rows.counts[:, columns]
+    return _reach(counts, _labels(part, grouping), rows.persons, n_groups)
 
 
 def _shares(

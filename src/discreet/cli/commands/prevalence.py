@@ -14,11 +14,11 @@ from discreet.cli.shares import (
     cost_of_topics,
     expected_of_shares,
     labels_of,
+    say_unlisted,
     show_shares,
-    units_in_a_group,
     write_table,
 )
-from discreet.errors import ParameterError
+from discreet.errors import CorpusWarning, ParameterError
 
 #: What ``--set`` names.
 _OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
@@ -61,11 +61,10 @@ def prevalence(
     --yes -y: Do not ask on a terminal before it spends.
     """
     from discreet.central.prevalence import brought
-    from discreet.central.prevalence.groups import grouping
+    from discreet.central.prevalence.estimator import check_labels, reach_of
     from discreet.cli.display import ask_to_spend, asks_before, console, print_guarantee, progress
     from discreet.engines import ProcessEngine
     from discreet.release.private_estimator import ledger_of_choices
-    from discreet.report.wording import many
 
     written_to = {"--ledger": ledger, "--out": out, "its card": out.with_suffix(".md"), "--report": report}
     files.check_release_file(out, ledger)
@@ -113,25 +112,22 @@ def prevalence(
             book = files.ledger_for(None, documents, epsilon, delta, unit, called)
         engine = ProcessEngine(-1, callback=callback) if known == "shards" else None
         shares.set_params(callback=callback, engine=engine, ledger=book)
+        labels = None
         if by is None:
             labels = brought.labels_of_all(documents)
-            there = (
-                f"{len(labels) - labels.count(None):,} of {len(labels):,} documents have a word of the topics"
-            )
-            n_units = brought.units_with_words(documents)
-        else:
+        elif known != "shards":
             labels = labels_of(documents, fields, corpus, known, options, say)
-            n_units = None if known == "shards" else units_in_a_group(shares, documents, labels)
-            there = "" if n_units is None else f"the median group has {many(n_units, called or unit)}"
-        if n_units is not None and math.isfinite(epsilon):
-            groups = grouping(shares.groups, shares.freq, shares.start, shares.end, "error").names
-            sizes = len(groups), len(release.topic_word)
-            reach = brought.reach_in_points(n_units, *sizes, epsilon, delta, shares.count_weight)
-            say.print(PRIVATE + expected_of_shares(there, reach, *sizes))
+            say_unlisted(shares, fields[0], labels, say)
+        if labels is not None:
+            found = reach_of(shares, documents, check_labels(shares, documents, labels))
+            if math.isfinite(epsilon):
+                say.print(PRIVATE + expected_of_shares(shares, found, called or unit))
         if asks_before(yes, quiet):
             ask_to_spend(epsilon, book, say)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The topics protect persons")  # as was said above
+            if labels is not None:
+                warnings.simplefilter("ignore", CorpusWarning)
             shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     # A seeded run gives the same bytes on any day.
     made = shares.release_ if by is None else shares.release_.with_settings(by=", ".join(fields))

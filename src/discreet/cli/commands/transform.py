@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import discreet
 from discreet._base.files import write_file
-from discreet.cli.options import OfRelease, check_output_file
+from discreet.cli.options import PRIVATE, OfRelease, check_output_file
 from discreet.errors import ParameterError
 
 
@@ -53,6 +53,10 @@ def transform(
     else:
         documents = discreet.read_corpus(corpus, known, vocabulary=release.vocabulary, **options)
         shares = release.transform(documents.counts, n_jobs=-1)
+        known_ones = np.count_nonzero(np.diff(documents.counts.indptr))
+        if known_ones < documents.n_documents:
+            said = f"{known_ones:,} of {documents.n_documents:,} documents have a word of the topics; the others have"
+            say.print(f"{PRIVATE}{said} equal shares of all.")
         identifiers = None if id_ is None or documents.labels is None else (id_, documents.labels.tolist())
         written = write_shares([shares], out, identifiers, documents.rows)
         say_skipped(documents, say)

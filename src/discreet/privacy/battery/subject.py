@@ -176,7 +176,7 @@ class Subject(NamedTuple):
     @property
     def unit(self) -> str:
         """What the estimator protects."""
-        return getattr(self.estimator, "privacy_unit", "document")
+        return getattr(self.estimator, "privacy_unit", None) or "document"
 
     @property
     def relation(self) -> str:

@@ -143,10 +143,14 @@ class Trend(NamedTuple):
 
     def in_words(self) -> list[str]:
         """Return a sentence for each topic whose share surely differs between groups; one that says so where none."""
-        sure = [] if self.moves is None else np.flatnonzero(self.moves).tolist()
         span = f"between {self.groups[0]} and {self.groups[-1]}" if self.groups else "over time"
-        told = [f"The share of \u201c{self.topics[topic]}\u201d clearly moves {span}." for topic in sure]
-        return told or [f"No topic clearly moves {span}: noise and chance may explain it all."]
+        return _moved(self.moves, self.topics, f"clearly moves {span}")
+
+
+def _moved(moves: NDArray[np.bool_] | None, topics: tuple[str, ...], how: str) -> list[str]:
+    sure = [] if moves is None else np.flatnonzero(moves).tolist()
+    told = [f"The share of \u201c{topics[topic]}\u201d {how}." for topic in sure]
+    return told or [f"No topic {how}: noise and chance may explain it all."]
 
 
 class Moves(NamedTuple):
@@ -174,6 +178,10 @@ class Moves(NamedTuple):
     def to_frame(self) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
         return frame(self.to_columns())
+
+    def in_words(self) -> list[str]:
+        """Return a sentence for each topic whose share surely differs between groups; one that says so where none."""
+        return _moved(self.moves, self.topics, "clearly differs between the groups")
 
 
 def sampling_error(sums: Sums) -> Floats:
