@@ -1,6 +1,7 @@
 """Whatever an option says is examined before a budget is spent: no malformed value leaves an entry in a ledger."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 import typer
@@ -103,7 +104,7 @@ def template(tmp_path_factory):
     (folder / "folder").mkdir()
     (folder / "full").mkdir()
     (folder / "full" / "kept.txt").write_text("kept")
-    release().save(folder / "model")
+    replace(release(n_topics=3, n_words=len(WORDS)), vocabulary=tuple(WORDS)).save(folder / "model")
     return folder
 
 

@@ -109,7 +109,7 @@ class Reach(NamedTuple):
         """Say of how many documents, and of which units, there is something to tell."""
         many = round(self.units.sum())
         whose = "" if called == "document" else f", of {many:,} {called if many == 1 else plural(called)},"
-        group = " and a group" * (self.n_placed < self.n_with_words)
+        group = " and a group" if self.n_placed < self.n_with_words else ""
         return f"{self.n_placed:,} of {self.n_documents:,} documents{whose} have a word of the topics{group}"
 
     def hidden(self, n_topics: int, epsilon: float, delta: float, count_weight: float) -> bool:
