@@ -16,24 +16,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = [
-    "BudgetExceeded",
-    "CorpusError",
-    "CorpusWarning",
-    "DiscreetError",
-    "EngineError",
-    "LargeDeltaWarning",
-    "Parameter",
-    "ParameterError",
-    "Part",
-    "PrivacyError",
-    "Proposal",
-    "ReleaseError",
-    "SeparateBudgetsWarning",
-    "WeakForecastWarning",
-    "WordVectorsWarning",
-]
-
 
 class Parameter(NamedTuple):
     """A parameter at fault, named in a message."""
@@ -127,7 +109,11 @@ class ReleaseError(DiscreetError):
     """A release cannot be written, or a file that should hold one cannot be trusted."""
 
 
-class CorpusWarning(UserWarning):
+class DiscreetWarning(UserWarning):
+    """Base of every warning that this library gives on purpose."""
+
+
+class CorpusWarning(DiscreetWarning):
     """What whoever holds the texts should know before anything is spent on them.
 
     It is exact, so no promise covers it: neither its text nor whether a run stopped on it may be logged or published.
@@ -138,17 +124,17 @@ class CorpusWarning(UserWarning):
         return "".join(map(str, self.args))
 
 
-class LargeDeltaWarning(UserWarning):
+class LargeDeltaWarning(DiscreetWarning):
     """Numbers were released with a delta above 1 over the noisy number of units, which promises hardly anything."""
 
 
-class WeakForecastWarning(UserWarning):
+class WeakForecastWarning(DiscreetWarning):
     """Topics about to be trained of which little is to be expected; the message says what would change that."""
 
 
-class WordVectorsWarning(UserWarning):
+class WordVectorsWarning(DiscreetWarning):
     """Word vectors that know few of the words of a fit, or none of them."""
 
 
-class SeparateBudgetsWarning(UserWarning):
+class SeparateBudgetsWarning(DiscreetWarning):
     """Several fits on one text in one process, each on a ledger of its own."""

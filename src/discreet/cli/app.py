@@ -17,16 +17,7 @@ from typer.core import TyperCommand
 from discreet._version import __version__
 from discreet.cli.files import after_interruption, close_ledgers, what_stands, written_elsewhere
 from discreet.cli.options import OPTIONS, READ, declared
-from discreet.errors import (
-    CorpusWarning,
-    DiscreetError,
-    LargeDeltaWarning,
-    Parameter,
-    Proposal,
-    SeparateBudgetsWarning,
-    WeakForecastWarning,
-    WordVectorsWarning,
-)
+from discreet.errors import DiscreetError, DiscreetWarning, Parameter, Proposal
 
 # Typer carries its own copy of click since 0.26 and depends on click before; its public names lead to either.
 _UsageError: Any = typer.BadParameter.__base__
@@ -43,15 +34,6 @@ _OPTIONS_OF = {
 
 #: Commands that protect persons once a field names them.
 _OF_PERSONS = frozenset({"check", "choose-topics", "convert", "evaluate", "fit", "prevalence"})
-
-#: Shown as one line, whatever filters are set.
-_WARNINGS = (
-    CorpusWarning,
-    LargeDeltaWarning,
-    SeparateBudgetsWarning,
-    WeakForecastWarning,
-    WordVectorsWarning,
-)
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -137,8 +119,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with ``arguments`` and return its exit code."""
     with warnings.catch_warnings():
-        for category in _WARNINGS:
-            warnings.simplefilter("always", category)
+        warnings.simplefilter("always", DiscreetWarning)  # as one line, whatever filters are set
         warnings.showwarning = _show_warning
         try:
             return _run(arguments)

@@ -147,13 +147,9 @@ class Comparison:
                 shares = f"from {100 * pair.before:.1f} % to {100 * pair.after:.1f} %"
                 said.append(f"{of_b[pair.second - 1]}: {verb} {shares} of the words counted.")
         for pair in self.pairs:
-            moved = [
-                f"{', '.join(words)} {verb}"
-                for words, verb in ((pair.grew, "grew"), (pair.fell, "fell"))
-                if words
-            ]
-            if moved:
-                said.append(f"Within {of_b[pair.second - 1]}: {'; '.join(moved)}.")
+            ways = (pair.grew, "grew"), (pair.fell, "fell")
+            if moved := "; ".join(f"{', '.join(words)} {verb}" for words, verb in ways if words):
+                said.append(f"Within {of_b[pair.second - 1]}: {moved}.")
         if not self.shares_comparable:
             return [*unfit, apart, *said]
         if self.by_review:
@@ -171,15 +167,10 @@ class Comparison:
     def to_frame(self) -> Any:
         """Return one row a topic, matched or not, as a frame of pandas, polars or pyarrow; topics count from 1."""
         of_a, of_b = self.names()
-        rows: list[dict[str, Any]] = [
-            {
-                **pair._asdict(),
-                "name": of_b[pair.second - 1],
-                "grew": ", ".join(pair.grew),
-                "fell": ", ".join(pair.fell),
-            }
-            for pair in self.pairs
-        ]
+        rows: list[dict[str, Any]] = []
+        for pair in self.pairs:
+            words = {"grew": ", ".join(pair.grew), "fell": ", ".join(pair.fell)}
+            rows.append(pair._asdict() | words | {"name": of_b[pair.second - 1]})
         alone = {"clear": True, "grew": "", "fell": ""}
         rows += [
             {"first": topic, "name": of_a[topic - 1], "before": _share(self.a, topic - 1), **alone}

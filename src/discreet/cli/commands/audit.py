@@ -15,7 +15,6 @@ from discreet.errors import ParameterError
 
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
-_BROKEN = "BROKEN      more is proved than was promised"
 #: What ``--set`` names.
 _OTHERS = ("n_targets", "online", "spread", "noise", "n_jobs")
 
@@ -80,7 +79,7 @@ def audit(
         say.print(f"wrote {json_}; it tells who was in, so keep it to yourself")
     typer.echo(report.in_words())
     if report.exceeds_promise():
-        typer.echo(_BROKEN)
+        typer.echo("BROKEN      more is proved than was promised")
         raise typer.Exit(BROKEN)
 
 
@@ -100,22 +99,19 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
     if name == "private" and epsilon is None:
         raise ParameterError("the trainer 'private' needs --epsilon: the promise to train with.")
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "allow_unlearnable": True}
-    makers: dict[str, tuple[Any, dict[str, Any]]] = {
-        "private": (PrivateLDA, promise),
-        "variational": (VariationalLDA, {}),
-        "gibbs": (GibbsLDA, {}),
-        "sklearn": (LatentDirichletAllocation, {}),
-    }
+    makers: dict[str, Any] = {"private": PrivateLDA, "variational": VariationalLDA, "gibbs": GibbsLDA}
+    makers["sklearn"] = LatentDirichletAllocation
     if name not in makers:
         raise ParameterError(
             f"--trainer must be one of {', '.join(makers)} or module:function, but is {name!r}."
         )
-    make, settings = makers[name]
 
     def train(counts: Any, seed: int) -> Any:
-        words = {"vocabulary": column_words(counts.shape[1]), "words_are_public": True}
-        known = words if name == "private" else {}  # as the attacker knows them
-        return make(topics, random_state=seed, **settings).fit(counts, **known).components_
+        if name != "private":
+            return makers[name](topics, random_state=seed).fit(counts).components_
+        words = column_words(counts.shape[1])  # as the attacker knows them
+        model = PrivateLDA(topics, random_state=seed, **promise)
+        return model.fit(counts, vocabulary=words, words_are_public=True).components_
 
     return train
 

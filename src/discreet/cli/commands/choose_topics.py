@@ -60,14 +60,10 @@ def choose_topics(
         said = {"--delta": delta, "--person": person, "--ledger": ledger, "--out": out}
         said["--vocabulary-is-public"] = vocabulary_is_public or None
         refuse_given(said, "for choosing privately; add --epsilon.")
-    names = (
-        ("allow_unlearnable", "doc_topic_prior", "n_rounds")
-        if private
-        else ("max_words", "n_folds", "n_sweeps")
-    )
-    chosen: dict[str, Any] = {"n_jobs": -1, "random_state": seed if private else seed or 0} | named_values(
-        set_, names, "--set"
-    )
+    of_public = ("max_words", "n_folds", "n_sweeps")
+    names = ("allow_unlearnable", "doc_topic_prior", "n_rounds") if private else of_public
+    chosen: dict[str, Any] = {"n_jobs": -1, "random_state": seed if private else seed or 0}
+    chosen |= named_values(set_, names, "--set")
     if private and out is None:
         raise ParameterError(
             "--epsilon pays for topics that are trained here: name a new folder for them, --out."
@@ -80,9 +76,8 @@ def choose_topics(
         # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
         documents, _ = load(corpus, known, callback=callback, **options)
         say_skipped(documents, say)
-        counts = documents.counts
         if epsilon is None:
-            counts = _most_common(counts, chosen.pop("max_words", 2000))
+            counts = _most_common(documents.counts, chosen.pop("max_words", 2000))
             console().print("This compares models on exact counts: use it on public text only.")
             found: Any = choose_n_topics(counts, candidates, callback=callback, **chosen)
         else:

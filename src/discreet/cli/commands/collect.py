@@ -124,7 +124,7 @@ def _channel(
             raise ParameterError(
                 f"--channel must be two or three whole numbers, 2^32 p,2^32 q[,limit], but is {channel!r}."
             )
-        numbers = [int(part) for part in parts]
-        return BitChannel(numbers[0], numbers[1], (numbers[2] or None) if len(numbers) == 3 else None)
+        p, q, limit = [*map(int, parts), 0][:3]
+        return BitChannel(p, q, limit or None)
     assert epsilon is not None
     return make_channel(epsilon, per, words, n_words)

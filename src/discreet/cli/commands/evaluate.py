@@ -193,8 +193,8 @@ def _measure(
 
     topics, weight = release.topic_word, release.topic_weight
     value = release.configuration.get("doc_topic_prior", 0.1)
-    inferred: dict[str, Any] = {"n_jobs": -1}
-    inferred["doc_topic_prior"] = float(value) if isinstance(value, int | float) and value > 0 else 0.1
+    prior = float(value) if isinstance(value, int | float) and value > 0 else 0.1
+    inferred: dict[str, Any] = {"n_jobs": -1, "doc_topic_prior": prior}
     matched, sizes = _matched(release, documents, "--corpus")
 
     def perplexity(of: Any, **how: Any) -> float:

@@ -256,11 +256,8 @@ def _words(documents: "discreet.Corpus", vocabulary: Path | None, settings: dict
     if origin.is_public:
         return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
     source = "the words of the texts" if vocabulary is None else f"the words of {vocabulary}"
-    flag = (
-        ""
-        if origin.kind == "from text"
-        else " (if they were not made from these texts: --vocabulary-is-public)"
-    )
+    listed = origin.kind != "from text"
+    flag = " (if they were not made from these texts: --vocabulary-is-public)" * listed
     spent = f"{100 * settings.get('vocabulary_share', 0.25):g} % of epsilon"
     return f"Words: chosen privately from {source}, with {spent}{flag}; fewer than two a topic end the run."
 
