@@ -152,7 +152,7 @@ def test_a_ledger_pays_for_words_only_where_it_can_pay_for_topics(capsys, tmp_pa
     assert "does not cover 'vocabulary" in line
     assert ledger.read_bytes() == before
     # The words alone could be paid: without the look ahead they would have been.
-    line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "0.2"))
+    line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "0.2", *hopeless))
     assert "no word was chosen" in line
     assert ledger.read_bytes() != before
 

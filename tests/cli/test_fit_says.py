@@ -203,7 +203,7 @@ def test_a_run_without_a_ledger_is_said_to_be_remembered_by_nothing(capsys, note
     code, said = fit(capsys, notes, tmp_path / "o", "--text", "body", "--epsilon", "inf")
     assert code == 0
     assert "nothing remembers" not in said  # nothing was promised
-    (tmp_path / "t.txt").write_text("care: nurse bed\nfood: meal soup\n")
+    (tmp_path / "t.txt").write_text("care: w00 w01\nmoney: w02\n")
     shares = [
         "prevalence",
         str(tmp_path / "t.txt"),

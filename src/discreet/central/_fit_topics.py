@@ -249,32 +249,27 @@ def fit_topics(
     Of a file or a frame, with several texts a person: ``fit_topics("notes.csv", text="note", person="patient",
     epsilon=2)``.
     """
-    ready = _ready(dict(locals()))  # nothing but the parameters yet
-    words, topics, book, counts = ready.words, ready.topics, ready.book, ready.texts
-    where = [] if prevalence is None else [of_unit(prevalence, topics.privacy_unit)]
-    chosen = [words] if ready.chooses else []
-    # What words show may then decide that no topics are booked.
-    in_turn = ready.chooses and not where and math.isfinite(epsilon)
+    run = ready(**locals())  # nothing but the parameters yet
+    words, topics, book, counts, persons = run.words, run.topics, run.book, run.texts, run.persons
     if isinstance(counts, Corpus):
-        look_at(ready.looked_at(), words, topics, book.called, in_turn if chosen else None)
-    if chosen and word_vectors is not None:
+        look_at(run.looked_at(), words, topics, book.called, run.in_turn if run.chosen else None)
+    if run.chosen and word_vectors is not None:
         check_vectors(word_vectors)
-    public = None if chosen else read_public(topics, ready.listed)
-    booked = book_first(chosen, topics, where, book)
-    persons = ready.persons
-    if chosen:
+    public = None if run.chosen else read_public(topics, run.listed)
+    booked = run.booked(book)
+    if run.chosen:
         counts, persons = count_booked(words, booked[0], counts, persons), None
-    elif not ready.known:
+    elif not run.known:
         counts, persons = words.fit_transform(counts, persons=persons), None
     try:
-        if in_turn:
+        if run.in_turn:
             refuse_too_few(topics, len(counts.vocabulary), spent_and_left(book)[:-1])
             booked += _book_after(words, topics, book)
-        if chosen:
+        if run.chosen:
             public = read_public(topics, counts.vocabulary, booked=True)
-        release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
+        release = fit_booked(topics, booked[len(run.chosen)], counts, persons, public)
         if prevalence is not None:
-            shares_booked(prevalence, booked[-1], release, counts, ready.by, persons)
+            shares_booked(prevalence, booked[-1], release, counts, run.by, persons)
     finally:
         drop_for_now(counts)
     return release
@@ -299,8 +294,8 @@ def check_topics(texts_or_corpus: Any, **settings: Any) -> Preview:
 
     Raises
     ------
-    ParameterError, PrivacyError, CorpusError
-        Where :func:`fit_topics` would refuse the arguments or the texts.
+    ParameterError, PrivacyError, CorpusError, BudgetExceeded
+        Where :func:`fit_topics` would refuse the arguments or the texts, or the ledger does not cover it.
 
     Examples
     --------
@@ -311,19 +306,20 @@ def check_topics(texts_or_corpus: Any, **settings: Any) -> Preview:
     """
     given = inspect.signature(fit_topics).bind(texts_or_corpus, **settings)
     given.apply_defaults()
-    ready = _ready(given.arguments)
-    if not isinstance(ready.texts, Corpus):
-        raise CorpusError(
-            "only texts that are held can be looked at: expected a list, a frame, a file or a Corpus."
-        )
-    return preview(ready.looked_at(), ready.words, ready.topics, ready.book.called)
+    run = ready(**given.arguments)
+    seen = run.preview()
+    run.booked(run.book.rehearsal())
+    return seen
 
 
-class _Ready(NamedTuple):
+class Run(NamedTuple):
     """A run whose arguments are right, before anything is booked; texts that are held are counted. Private."""
 
     words: PrivateCountVectorizer
     topics: PrivateLDA
+    #: What chooses words, and what finds shares, if anything does.
+    chosen: Sequence[PrivateEstimator]
+    where: Sequence[PrivateEstimator]
     book: Ledger
     texts: Any
     persons: Any
@@ -331,20 +327,42 @@ class _Ready(NamedTuple):
     #: Public words, if any are: those asked for, and those that come with the texts.
     vocabulary: tuple[str, ...] | None
     listed: tuple[str, ...] | None
-    #: Whether the words of the texts are public already, and whether words are to be chosen.
+    #: Whether the words of the texts are public, or were chosen before.
     known: bool
-    chooses: bool
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether what words show may decide that no topics are booked."""
+        return bool(self.chosen) and not self.where and math.isfinite(self.words.epsilon)
 
     def looked_at(self) -> Corpus:
         """Return what a preview is of."""
-        return (
-            self.texts
-            if self.vocabulary is None
-            else self.texts.restrict(self.vocabulary, words_are_public=True)
-        )
+        if not isinstance(self.texts, Corpus):
+            raise CorpusError(
+                "only texts that are held can be looked at: expected a list, a frame, a file or a Corpus."
+            )
+        if self.vocabulary is None:
+            return self.texts
+        return self.texts.restrict(self.vocabulary, words_are_public=True)
+
+    def preview(self) -> Preview:
+        """Say what would come of it."""
+        return preview(self.looked_at(), self.words, copy.copy(self.topics), self.book.called)
+
+    def booked(self, book: Ledger) -> list[Booking]:
+        """Book words, and then all that they do not decide of; refuse where the rest would not fit.
+
+        On the rehearsal of a ledger it says the same, and nothing is booked.
+        """
+        topics, epsilon, alone = self.topics, self.topics.epsilon, book if self.in_turn else None
+        if self.chosen or self.where:
+            topics.epsilon = left_for_topics([*self.chosen, *self.where], topics, alone)
+        at = None if self.where else partial(_events_at, self.chosen, topics, epsilon, alone)
+        now, then = ([*self.chosen, topics, *self.where], None) if alone is None else (self.chosen, topics)
+        return book_together(book, *now, at_epsilon=at, then=then)
 
 
-def _ready(given: dict[str, Any]) -> _Ready:
+def ready(**given: Any) -> Run:
     """Check the arguments of :func:`fit_topics`, and count texts that are held."""
     of = SimpleNamespace(**given)
     texts, persons, by, vocabulary, unit = (
@@ -405,20 +423,21 @@ def _ready(given: dict[str, Any]) -> _Ready:
         texts, persons = with_rows(texts, persons, None, texts), None
         texts = leave_out(texts, cut.left_out)
     known = vocabulary is None and (bool(carried(texts, "words_are_public")) or _chosen_before(texts))
-    chooses = not known and vocabulary is None
+    chosen = [] if known or vocabulary is not None else [words]
+    where = [] if of.prevalence is None else [of_unit(of.prevalence, unit)]
     # nothing but Gaussian noise follows on a choice of words
-    share = 0.0 if chooses and of.prevalence is None and math.isfinite(of.epsilon) else None
+    share = 0.0 if chosen and not where and math.isfinite(of.epsilon) else None
     own = theirs or Ledger(
         of.epsilon, of.delta, privacy_unit=unit, unit_name=of.unit_name, failure_share=share
     )
     topics.ledger = words.ledger = book = of.ledger or own
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * of.delta, book))
     listed = carried(texts, "vocabulary") if vocabulary is None else vocabulary
-    refuse_too_few(topics, of.max_words if chooses else len(listed))
+    refuse_too_few(topics, of.max_words if chosen else len(listed))
     if carried(texts, "vocabulary") is None and n_rows_of(texts) is not None:
         read = watched(of.callback, "counting words", texts)
         texts, persons = Corpus.from_texts(read, tokenizer=cut, vocabulary=vocabulary, persons=persons), None
-    return _Ready(words, topics, book, texts, persons, by, vocabulary, listed, known, chooses)
+    return Run(words, topics, chosen, where, book, texts, persons, by, vocabulary, listed, known)
 
 
 def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:
@@ -497,25 +516,6 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
             "leave it out, or give the texts."
         )
     ]
-
-
-def book_first(
-    chosen: Sequence[PrivateEstimator],
-    topics: PrivateLDA,
-    where: Sequence[PrivateEstimator],
-    book: Ledger,
-) -> list[Booking]:
-    """Book words, and then all that they do not decide of; refuse where the rest would not fit.
-
-    On the rehearsal of a ledger it says the same, and nothing is booked.
-    """
-    epsilon = topics.epsilon
-    alone = book if chosen and not where and math.isfinite(epsilon) else None
-    if chosen or where:
-        topics.epsilon = left_for_topics([*chosen, *where], topics, alone)
-    at = None if where else partial(_events_at, chosen, topics, epsilon, alone)
-    now, then = ([*chosen, topics, *where], None) if alone is None else (chosen, topics)
-    return book_together(book, *now, at_epsilon=at, then=then)
 
 
 def _book_after(words: PrivateEstimator, topics: PrivateLDA, book: Ledger) -> list[Booking]:

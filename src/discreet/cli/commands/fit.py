@@ -69,10 +69,8 @@ def _fit(
     [The run] --set --seed
     [Ledger and card] --budget --unit-name --about
     """
-    from discreet.central._fit_topics import book_first, estimators
-    from discreet.central.preview import preview
+    from discreet.central._fit_topics import estimators, ready
     from discreet.central.private_lda import GO_ON
-    from discreet.central.vocabulary.vectorizer import delta_of_words
     from discreet.cli import display
     from discreet.cli.app import as_option
     from discreet.corpus.word_vectors import check_vectors
@@ -88,7 +86,10 @@ def _fit(
     if report is not None:
         check_output_file(report, PAGE, option="--report", apart={"--ledger": ledger})
     files.check_budget(budget, ledger, epsilon)
-    others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
+    defaults = {
+        name: each.default for name, each in inspect.signature(discreet.fit_topics).parameters.items()
+    }
+    others = [name for name in defaults if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
         "epsilon": epsilon,
@@ -143,24 +144,20 @@ def _fit(
             raise ParameterError(
                 "shards are not looked at as a whole: check a file of the texts, or pass --yes."
             )
-        called = (unit_name or given["privacy_unit"]) if book is None else book.called
         shown = display.console() if asks else display.console_of_results()
-        words, model = estimators(**given)
-        seen = preview(documents, words, model, called)
+        run = ready(
+            **defaults | given | {"texts_or_corpus": documents, "ledger": book, "unit_name": unit_name}
+        )
+        seen = run.preview()
         for line in seen.in_words(as_option("fit")):
             shown.print(PRIVATE + line)
-        if asks and seen.is_refused and not model.allow_unlearnable:
+        if checks:
+            shown.print(PRIVATE + _frequent(documents))
+        run.booked(run.book.rehearsal())
+        if checks:
+            return
+        if seen.is_refused and not run.topics.allow_unlearnable:
             raise ParameterError(f"Nothing was booked; {GO_ON}")
-    if checks:
-        display.console_of_results().print(PRIVATE + _frequent(documents))
-    at = book or carried
-    if at is not None and (checks or asks):  # else refused as it is booked
-        chooser, model = estimators(**given)
-        chooser.delta = delta_of_words(chooser.delta or delta, at)
-        chosen = documents.words_are_public or documents.word_origin.kind == "chosen"
-        book_first([] if chosen else [chooser], model, [], at.rehearsal())
-    if checks:
-        return
     if asks:
         display.ask_to_spend(epsilon, book, say)
     if book is None and carried is None and math.isfinite(epsilon):
