@@ -194,9 +194,8 @@ def test_the_command_makes_the_same_release(tmp_path, capsys):
     ids=lambda model: f"{type(model).__name__}",
 )
 def test_the_planned_event_is_what_a_fit_books(model):
-    ledger = Ledger(
-        np.inf, 1e-6, privacy_unit=getattr(model, "privacy_unit", "word"), neighboring=model.neighboring
-    )
+    unit = getattr(model, "privacy_unit", "word") or "document"
+    ledger = Ledger(np.inf, 1e-6, privacy_unit=unit, neighboring=model.neighboring)
     model.set_params(ledger=ledger, random_state=0)
     event = model.planned_event()
     assert not ledger.entries

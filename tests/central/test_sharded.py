@@ -187,7 +187,7 @@ def test_what_does_not_go_together_is_refused_before_anything_is_booked(tmp_path
         model.set_params(engine="dask").fit(shards)
     assert not ledger.entries
     with pytest.raises(PrivacyError, match="protects each document for itself, but"):
-        PrivateLDA(K).fit(shards)
+        PrivateLDA(K, privacy_unit="document").fit(shards)
     with pytest.raises(PrivacyError, match="nobody says where these words come from"):
         PrivateLDA(K, privacy_unit="person").fit(shards.with_word_origin(WordOrigin("unknown")))
 

@@ -389,12 +389,12 @@ def test_words_and_training_fit_one_ledger_at_the_sum_of_their_epsilons(method, 
 
 
 def test_ledger_of_another_promise_is_refused():
-    for ledger in (Ledger(2.0, 1e-6, privacy_unit="person"),):
-        with pytest.raises(
-            PrivacyError,
-            match=r"say whose each document is .*, or a ledger of the same unit",
-        ):
-            PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
+    ledger = Ledger(2.0, 1e-6, privacy_unit="person")
+    with pytest.raises(PrivacyError, match=r"say whose each document is .*, or a ledger of the same unit"):
+        PrivateCountVectorizer(epsilon=1.0, privacy_unit="document", ledger=ledger).fit(TEXTS)
+    with pytest.raises(PrivacyError, match="needs to know the people; pass persons= to fit"):
+        PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
+    assert not ledger.entries
 
 
 def test_a_seed_is_told_to_the_ledger():

@@ -297,9 +297,14 @@ def test_persons_with_the_document_unit_are_an_error():
             with pytest.raises(
                 PrivacyError, match='privacy_unit="document" protects each document for itself'
             ):
+                make(ledger=ledger, privacy_unit="document").fit(data, **how)
+            with pytest.raises(PrivacyError, match=r"protects document .* this fit would protect person"):
                 make(ledger=ledger).fit(data, **how)
             assert not ledger.entries
-            make(privacy_unit="person").fit(data, **how)
+            make().fit(data, **how)
+            of_persons = Ledger(5.0, 1e-5, privacy_unit="person")
+            assert make(ledger=of_persons).fit(data, **how).privacy_unit is None
+            assert len(of_persons.entries) == 1
         make().fit(owned.without_persons())
 
 

@@ -81,7 +81,11 @@ def test_noise_that_forgets_the_count_is_flagged():
 
 
 def fit_audit(epsilon):
-    mechanism = PrivateFit(PURE, epsilon=epsilon, delta=DELTA, contribution_bound=0.25)._plan().how
+    mechanism = (
+        PrivateFit(PURE, epsilon=epsilon, delta=DELTA, privacy_unit="document", contribution_bound=0.25)
+        ._plan()
+        .how
+    )
     scores = []
     for seed, X in enumerate((np.vstack([REST, WORST]), REST)):
         rows = contributions(PURE, sp_counts(X), 0.25, C)

@@ -33,7 +33,6 @@ from discreet.central.prevalence.estimator import (
     TopicPrevalence,
     check_labels,
     faults_with_topics,
-    of_unit,
     shares_booked,
 )
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
@@ -67,6 +66,7 @@ from discreet.release.private_estimator import (
     faults_of_call,
     faults_of_estimator,
     ledger_of_choices,
+    of_unit,
     spent_and_left,
 )
 from discreet.release.release import Release

@@ -137,6 +137,9 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             Where X is not what was expected. Nothing is booked where X is an array or a sparse matrix, or cannot be
             counts for its kind alone, nor where a file of word vectors is wrong; otherwise the cost stays booked.
         """
+        return self._take(self._for_units_of(X, persons)._fit(X, persons, vocabulary, words_are_public))
+
+    def _fit(self, X: Any, persons: Any, vocabulary: Any, words_are_public: bool) -> Self:
         refuse_texts(X)
         _refuse_words_of_a_pipeline()
         words, faults = take_words(self, X, vocabulary, words_are_public)

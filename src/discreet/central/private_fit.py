@@ -19,7 +19,7 @@ event.
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,8 +62,8 @@ class PrivateFit(PrivateEstimator):
     epsilon, delta : float, default 0.1 and 1e-6
         The promise. epsilon adds to what the topics cost, and one number needs little: hence not 1.0, as for topics.
         ``inf`` is the non-private twin.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden. "person" needs ``persons``.
+    privacy_unit : {"document", "person"}, optional
+        As for :class:`PrivateLDA`.
     contribution_bound : float, default 1.0
         b, in nats a token: gains are clipped to it, on either side.
     count_weight : float, default 0.5
@@ -98,7 +98,7 @@ class PrivateFit(PrivateEstimator):
     _: KW_ONLY
     epsilon: float = 0.1
     delta: float = 1e-6
-    privacy_unit: str = "document"
+    privacy_unit: Any = None
     contribution_bound: Annotated[float, numbers.GAIN_BOUND] = 1.0
     count_weight: Annotated[float, numbers.COUNT_WEIGHT] = 0.5
     random_state: Annotated[int | None, SEED] = None
@@ -121,10 +121,13 @@ class PrivateFit(PrivateEstimator):
         Raises
         ------
         ParameterError, PrivacyError, BudgetExceeded
-            Before X is read or anything booked.
+            Before anything is booked.
         CorpusError
-            Where X is not what was expected. The cost stays booked.
+            Where X is not what was expected. The cost stays booked, unless X is an array or a sparse matrix.
         """
+        return self._take(self._for_units_of(X, persons)._fit(X, persons))
+
+    def _fit(self, X: Any, persons: Any) -> Self:
         refuse_texts(X, COUNT_ITS_WORDS)
         self._check_call(X, persons)
         order = column_order(X, self.release.vocabulary)  # by name, where X names its columns

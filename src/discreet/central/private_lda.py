@@ -53,8 +53,9 @@ class PrivateLDA(PrivateTopicModel):
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
         What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden. "person" needs ``persons``.
+    privacy_unit : {"document", "person"}, optional
+        Whose presence is hidden: by default the person's, with all that they wrote, where it is known whose the
+        documents are, or where the ledger protects persons, and the document's otherwise.
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     n_rounds : int, optional
@@ -141,7 +142,7 @@ class PrivateLDA(PrivateTopicModel):
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-6
-    privacy_unit: str = "document"
+    privacy_unit: Any = None
     doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
     n_rounds: Annotated[int | None, validate.optional(validate.whole())] = None
     word_vectors: Any = None

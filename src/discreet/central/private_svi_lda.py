@@ -291,7 +291,7 @@ class PrivateSVILDA(PrivateTopicModel):
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-6
-    privacy_unit: str = "document"
+    privacy_unit: Any = None
     doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
     topic_word_prior: Annotated[float | None, validate.optional(validate.number(above=0))] = None
     sampling_rate: Annotated[float, validate.number(above=0, most=1)] = 0.2

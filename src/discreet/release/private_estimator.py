@@ -31,7 +31,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,6 +76,8 @@ def ledger_of_choices(X: Any) -> Ledger | None:
     ledger = carried(X, "ledger") if choices_of(X) else None
     return ledger if isinstance(ledger, Ledger) else None
 
+
+Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
@@ -222,6 +224,8 @@ class PrivateEstimator(PlannedEstimator):
     privacy_unit: Any
     random_state: int | None
     ledger: Ledger | None
+    #: Of which this is a copy, made by :func:`of_unit`.
+    _of: "PrivateEstimator"
 
     #: The relation that the promise is about.
     neighboring: ClassVar[str] = "add_or_remove_one"
@@ -242,8 +246,21 @@ class PrivateEstimator(PlannedEstimator):
         ParameterError, PrivacyError
             Naming all parameters that are out of range.
         """
-        self._check_parameters()
-        return self._plan().event
+        made = self._for_units_of(None)
+        made._check_parameters()
+        return made._plan().event
+
+    def _for_units_of(self, X: Any, persons: Any = None) -> Self:
+        """Return what fits X: this, or a copy that protects persons where they are known, if nobody said whom."""
+        book = self.ledger or getattr(getattr(self, "release", None), "ledger", None)
+        usual = getattr(book, "privacy_unit", "document")
+        known = persons is not None or knows_persons(X)
+        return of_unit(self, "person" if known or usual == "person" else "document")
+
+    def _take(self, made: "PrivateEstimator") -> Self:
+        """Take what a fit of :meth:`_for_units_of` has found."""
+        vars(self).update({name: value for name, value in vars(made).items() if name.endswith("_")})
+        return self
 
     @abstractmethod
     def _plan(self) -> Plan:
@@ -266,7 +283,9 @@ class PrivateEstimator(PlannedEstimator):
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
         steps = steps_of_pipeline()
-        at = next((place for place, step in enumerate(steps) if step is self), len(steps))
+        at = next(
+            (place for place, step in enumerate(steps) if step is getattr(self, "_of", self)), len(steps)
+        )
         later = [
             step
             for step in steps[at + 1 :]
@@ -275,7 +294,7 @@ class PrivateEstimator(PlannedEstimator):
         if not later:
             return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         # A pipeline whose words are paid for and whose topics are not would have spent for nothing.
-        then = [(step.planned_event(), step._entry()) for step in later]
+        then = [(step.planned_event(), step._for_units_of(None)._entry()) for step in later]
         return ledger.plan([(plan.event, self._entry())], then=then)[0]
 
     def _notice(self, booking: Booking, counts: Any, texts_digest: str = "", *, later: bool = False) -> None:
@@ -323,6 +342,8 @@ class PrivateEstimator(PlannedEstimator):
         refuse([*self._faults(), *self._faults_of_call(X, persons)])
 
     def _faults(self) -> list[DiscreetError]:
+        if self.privacy_unit is None:
+            return self._for_units_of(None)._faults()
         own = [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
         return own or faults_of_topics(getattr(self, "release", None), self.epsilon, self.ledger)
 
@@ -407,6 +428,15 @@ class PrivateEstimator(PlannedEstimator):
         else:
             return []
         return [PrivacyError(fault)]
+
+
+def of_unit(estimator: Estimator, privacy_unit: str) -> Estimator:
+    """Return an estimator that protects such units, where nobody said which."""
+    if estimator.privacy_unit is not None:
+        return estimator
+    made = copy.copy(estimator)
+    made.privacy_unit, made._of = privacy_unit, estimator  # pyright: ignore[reportPrivateUsage]
+    return made
 
 
 def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:

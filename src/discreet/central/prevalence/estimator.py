@@ -5,7 +5,6 @@ worked out in :mod:`discreet.release.prevalence`. What keeps shares from being r
 booked.
 """
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 from discreet._base import validate
 from discreet._base.arrays import COUNT_ITS_WORDS, is_frame, known_words
 from discreet._base.callers import warn_caller
-from discreet._base.persons import knows_persons, n_rows_of
+from discreet._base.persons import n_rows_of
 from discreet._base.progress import Callback, telling
 from discreet.central.base import check_data
 from discreet.central.prevalence import labelled
@@ -47,7 +46,7 @@ from discreet.release.files import check_ledger
 from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.record import MOST_CELLS
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator, of_unit
 from discreet.release.release import Release, are_texts, counted
 
 _MOST_LETTERS = 2_000_000
@@ -194,7 +193,7 @@ class TopicPrevalence(PrivateEstimator):
     _: KW_ONLY
     epsilon: float = 0.25
     delta: float = 1e-6
-    privacy_unit: str | None = None
+    privacy_unit: Any = None
     freq: Annotated[str | None, validate.optional(validate.choice(*FREQUENCIES))] = None
     start: Any = None
     end: Any = None
@@ -238,10 +237,7 @@ class TopicPrevalence(PrivateEstimator):
             Before anything is booked, where noise will hide all shares, and where documents have no group though
             ``unlisted`` does not say that this is meant. It is exact, so for you alone.
         """
-        unit = "person" if persons is not None or knows_persons(X) else self._usual_unit()
-        made = of_unit(self, unit)._fit(X, by, persons)
-        self.groups_, self.release_ = made.groups_, made.release_
-        return self
+        return self._take(self._for_units_of(X, persons)._fit(X, by, persons))
 
     def _fit(self, X: Any, by: Any, persons: Any) -> "TopicPrevalence":
         why = "`release` must be a Release; only fit_topics, which makes one, goes without."
@@ -322,8 +318,8 @@ class TopicPrevalence(PrivateEstimator):
     def _labelled(
         self, X: Any, labels: Any, persons: Any, booking: Booking | None = None
     ) -> labelled.Labelled:
-        sharded, unit = isinstance(X, ShardedCorpus), str(self.privacy_unit)
-        counts, people, _ = (X, None, ()) if sharded else check_data(X, persons, None, unit)
+        sharded = isinstance(X, ShardedCorpus)
+        counts, people, _ = (X, None, ()) if sharded else check_data(X, persons, None, self.privacy_unit)
         if booking is not None:
             self._notice(booking, counts)
         if sharded:
@@ -347,12 +343,11 @@ class TopicPrevalence(PrivateEstimator):
         return Grouping(groups, (groups,), None, unlisted)
 
     def _plan(self) -> Plan:
-        unit = self.privacy_unit or self._usual_unit()
-        bound = labelled.contribution_bound(float(self.count_weight), unit)
+        bound = labelled.contribution_bound(float(self.count_weight), self.privacy_unit)
         epsilon, names = float(self.epsilon), None
         if self.group_selection == "private":
             share, most = self.selection_share, self.max_groups_per_unit
-            names, epsilon = name_choice(epsilon, self.delta, share, most, unit)
+            names, epsilon = name_choice(epsilon, self.delta, share, most, self.privacy_unit)
         noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, self.delta)
         mechanism = GaussianMechanism(bound, noise)
         event = mechanism.event()
@@ -379,14 +374,9 @@ class TopicPrevalence(PrivateEstimator):
         n_groups = len(self._groups().names)
         return PrevalenceRelease.PURPOSE, [f"{n_groups} group{'' if n_groups == 1 else 's'}", *apart]
 
-    def _usual_unit(self) -> str:
-        """Return the unit where nobody says it, or whose the documents are: that of the ledger, or of the topics."""
-        book = self.ledger if isinstance(self.ledger, Ledger) else getattr(self.release, "ledger", None)
-        return "person" if getattr(book, "privacy_unit", "") == "person" else "document"
-
     def _faults(self) -> list[DiscreetError]:
         if self.privacy_unit is None:
-            return of_unit(self, self._usual_unit())._faults()
+            return self._for_units_of(None)._faults()
         faults = super()._faults()
         if faults:
             return faults
@@ -433,15 +423,6 @@ class TopicPrevalence(PrivateEstimator):
             group_selection="private" if private else None,
             selection_share=float(self.selection_share) if private else None,
         )
-
-
-def of_unit(model: TopicPrevalence, privacy_unit: str) -> TopicPrevalence:
-    """Return a model that protects such units, where nobody said which."""
-    if model.privacy_unit is not None:
-        return model
-    model = copy.copy(model)
-    model.privacy_unit = privacy_unit
-    return model
 
 
 def _grouping_of(model: TopicPrevalence) -> Grouping | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from collections import deque
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from operator import itemgetter
@@ -52,6 +53,7 @@ from discreet.central.vocabulary.units import (
     words_in_shards,
 )
 from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.counting import only_texts
 from discreet.corpus.files import PathLike
 from discreet.corpus.languages import language_shares
 from discreet.corpus.shards.shard_file import Rows
@@ -107,8 +109,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         A public list of words: costs nothing, nothing is booked, and ``epsilon`` has no effect.
     words_are_public : bool, default False
         Say that ``vocabulary`` was not made from these texts. Without this it is refused.
-    privacy_unit : {"document", "person"}, default "document"
-        Whose presence is hidden.
+    privacy_unit : {"document", "person"}, optional
+        As for :class:`PrivateLDA`.
     ngram_range, stop_words, token_pattern, lowercase
         As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
     tokenizer : Tokenizer or callable on one text, optional
@@ -173,7 +175,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     max_words_per_unit: Annotated[int, validate.whole(1, _MOST_WORDS_PER_UNIT)] = 100
     vocabulary: Any = None
     words_are_public: Annotated[bool, validate.FLAG] = False
-    privacy_unit: str = "document"
+    privacy_unit: Any = None
     ngram_range: tuple[int, int] = (1, 1)
     stop_words: Any = None
     token_pattern: str = DEFAULT_TOKEN_PATTERN
@@ -276,7 +278,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         As of other private estimators: from parameters (and what the ledger has left of delta) alone, booking nothing.
         """
         self._check_parameters()
-        return None if self.vocabulary is not None else self._plan().event
+        return None if self.vocabulary is not None else super().planned_event()
 
     def _plan(self) -> Plan:
         most, delta = int(self.max_words_per_unit), float(self._delta())
@@ -326,6 +328,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         ]
 
     def _fit(self, X: Any, persons: Any) -> Documents | None:
+        made = self._for_units_of(X, persons)
+        read = made._fit_units(X, persons)
+        self._take(made)
+        return read
+
+    def _fit_units(self, X: Any, persons: Any) -> Documents | None:
         check_kind(X)
         self._check_call(X, persons)
         if self.vocabulary is not None:
@@ -337,8 +345,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _look_at(self, X: Any) -> None:
         """Refuse what are no texts, and warn where they are in another language, before anything is booked."""
-        held = isinstance(X, Corpus) or (n_rows_of(X) is not None and not isinstance(X, ShardedCorpus))
-        if held and math.isfinite(self.epsilon):
+        if isinstance(X, ShardedCorpus) or n_rows_of(X) is None:  # what is read once its cost is booked
+            return
+        if not isinstance(X, Corpus):
+            deque(only_texts(X), maxlen=0)
+        if math.isfinite(self.epsilon):
             seen = count_documents(
                 X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT)), self._tokenizer()
             )
