@@ -125,6 +125,39 @@ def test_how_often_fits_end_without_topics_is_foretold():
     assert abs(ends - 60 * chance) < 3 * np.sqrt(60 * chance * (1 - chance))
 
 
+def test_a_delta_that_is_too_large_for_certain_costs_nothing():
+    texts, ledger = some(8000), Ledger(2.0, 1e-3)
+    with pytest.raises(
+        ParameterError, match=r"delta = 0.001 is too large.* Nothing was booked; allow_large_delta=True"
+    ):
+        fit(texts, ledger=ledger)
+    assert not ledger.entries
+    assert "Refused: delta = 0.001" in str(check_topics(texts, epsilon=2.0, n_topics=2, delta=1e-3))
+    assert "Warning: delta = 0.001" in str(check_topics(texts[:1002], epsilon=1.0, n_topics=1, delta=1e-3))
+    assert fit(texts, ledger=ledger, allow_large_delta=True).promise.delta == 1e-3
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_a_fit_takes_the_delta_of_its_ledger(delta):
+    """At a delta of its own a fit for epsilon 2 cost 2.6, or used less than it paid for."""
+    ledger = Ledger(2.0, delta)
+    assert fit(ledger=ledger).promise.epsilon == pytest.approx(2.0, rel=1e-3)
+    texts, topics = (
+        Corpus.from_texts(TEXTS, vocabulary=WORDS, words_are_public=True),
+        bring_topics({"a": WORDS, "b": WORDS}),
+    )
+    for each in (
+        lambda book: PrivateLDA(2, epsilon=1.0, ledger=book).fit(texts),
+        lambda book: PrivateCountVectorizer(epsilon=1.0, ledger=book).fit(TEXTS),
+        lambda book: share_topics(TEXTS, topics, epsilon=1.0, ledger=book),
+    ):
+        book = Ledger(4.0, delta)
+        each(book)
+        assert 0.8 < book.spent().epsilon <= 1.0 + 1e-9
+    with pytest.raises(PrivacyError, match="delta = 0.0001 is above that of the ledger, .* leave delta out"):
+        fit(ledger=Ledger(2.0, delta), delta=1e-4)
+
+
 def test_a_public_list_without_a_word_of_the_texts_costs_nothing():
     ledger = Ledger(2.0)
     how = {"vocabulary": ["zimmer", "essen", "warten", "schwester"], "words_are_public": True}
@@ -230,7 +263,12 @@ def test_a_pipeline_whose_topics_the_ledger_cannot_pay_pays_for_no_words():
     with pytest.raises(ParameterError, match="n_topics must"):
         pipe.fit(TEXTS)
     assert not anew.entries
-    pipe.set_params(privatelda__n_topics=2, privatelda__ledger=None)  # its words say which ledger
+    other = Ledger(2.0)
+    pipe.set_params(privatelda__n_topics=2, privatelda__ledger=other)
+    with pytest.raises(PrivacyError, match=r"book on several ledgers, .* Nothing was booked"):
+        pipe.fit(TEXTS)
+    assert not anew.entries
+    pipe.set_params(privatelda__ledger=None)  # its words say which ledger
     assert len(pipe.fit(TEXTS)[-1].release_.ledger.entries) == 2
 
 

@@ -156,6 +156,8 @@ def test_another_ledger_is_refused_and_nothing_is_booked(name):
         TEXTS, persons=np.arange(len(TEXTS))
     )
     with pytest.raises(PrivacyError, match=r"protects person.*take privacy_unit='person'"):
+        MODELS[name](privacy_unit="document").fit(unit.without_persons())
+    with pytest.raises(PrivacyError, match="needs to know the people"):
         MODELS[name]().fit(unit.without_persons())
 
 

@@ -228,9 +228,18 @@ def test_words_in_capitals_are_found_as_the_command_finds_them(tmp_path):
 @pytest.mark.parametrize("source", [list, lambda texts: pd.DataFrame({"text": texts})])
 def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
     ledger = Ledger(1.0)
-    with pytest.raises(CorpusError, match="4 of 4 words of the vocabulary can never be found"):
+    with pytest.raises(ParameterError, match="topic 'a' has no word that a text can have, .*: 'b-c', 'x'"):
         share_topics(source(texts), {"a": ["b-c", "x"], "d": ["e-f", "y"]}, epsilon=1.0, ledger=ledger)
     assert not ledger.entries
+
+
+@pytest.mark.parametrize("words", [["cold soup"], ["e-mail"], ["the", "and"]])
+def test_a_topic_that_no_text_can_have_is_named(words, tmp_path):
+    """Its share was released, and told of nothing."""
+    said = rf"topic 'odd' has no word that a text can have, as texts are cut: {sorted(words)[0]!r}"
+    with pytest.raises(ParameterError, match=said):
+        bring_topics({"food": ["soup"], "odd": words})
+    bring_topics({"food": ["soup"], "odd": [*words, "meal"]})
 
 
 def test_a_list_without_a_hit_is_told_of_before_shares_are_paid(texts):

@@ -42,7 +42,7 @@ def test_the_cards_tell_all_of_the_promise():
             "| noise | drawn by the operating system |",
             f"| noise in each sum | Gaussian, with a standard deviation of {made.noise:.4g} documents |",
             "covered by the promise above",
-            "tell of no single document",
+            "limits what they tell of any one document",
         ]:
             assert part in card, part
         for entry in made.ledger.entries:  # the topics, too: they stand on the same ledger

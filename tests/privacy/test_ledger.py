@@ -553,7 +553,8 @@ def test_a_checksum_that_cannot_be_computed_is_none():
 
 
 def test_delta_is_that_of_every_estimator_unless_it_is_given(tmp_path):
-    assert Ledger(1.0).delta == Ledger.open(tmp_path / "ledger.json", 1.0).delta == PrivateLDA().delta == 1e-6
+    assert Ledger(1.0).delta == Ledger.open(tmp_path / "ledger.json", 1.0).delta == 1e-6
+    assert PrivateLDA().delta is None
     with pytest.raises(PrivacyError, match="For Laplace noise alone, 1e-12 is as good as none"):
         Ledger(1.0, 0)
 

@@ -306,7 +306,7 @@ NAMED_ELSEWHERE = {
     "central/_fit_topics.py": {"epsilon", "privacy_unit"},
     "central/choose_n_topics.py": {"epsilon"},
     "central/preview.py": {"epsilon"},
-    "release/private_estimator.py": {"delta", "epsilon", "privacy_unit", "_entry"},
+    "release/private_estimator.py": {"delta", "epsilon", "_entry"},
     # Records and private names of other types.
     "corpus/shards/sharded_corpus.py": {"**"},
     "lda/documents.py": {"_words"},

@@ -197,6 +197,18 @@ def test_no_warning_where_nothing_leaves_or_one_ledger_counts_all(how):
     assert not warned(lambda: [fit(X, **how) for _ in range(3)])
 
 
+def test_a_look_without_privacy_is_no_part_of_what_leaves():
+    """After one look at the twin, all later warnings told epsilon = inf."""
+    texts = [f"the {word} hit the coast" for word in ("storm", "wave", "wind")] * 300
+    how = {"n_topics": 2, "allow_unlearnable": True, "allow_large_delta": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit_topics(texts, epsilon=float("inf"), **how)
+        fit_topics(texts, epsilon=1.0, **how)
+    with pytest.warns(SeparateBudgetsWarning, match=r"2 ledgers .* epsilon = [12]\.\d+ at"):
+        fit_topics(texts, epsilon=1.0, **how)
+
+
 def test_another_text_is_another_text():
     X = counts()
     fit(X)

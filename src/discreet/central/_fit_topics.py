@@ -60,13 +60,14 @@ from discreet.errors import (
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
 from discreet.release.private_estimator import (
+    DELTA,
     Booking,
     PrivateEstimator,
     book_together,
     faults_of_call,
     faults_of_estimator,
     ledger_of_choices,
-    of_unit,
+    settled,
     spent_and_left,
 )
 from discreet.release.release import Release
@@ -110,7 +111,7 @@ def fit_topics(
     texts_or_corpus: Any,
     *,
     epsilon: float,
-    delta: float = 1e-6,
+    delta: float | None = None,
     n_topics: int = 20,
     text: str | None = None,
     person: str | None = None,
@@ -156,8 +157,8 @@ def fit_topics(
         dataset. A Corpus whose words are public, or were chosen privately before, is used as it is.
     epsilon : float
         Privacy loss of the whole run; ``inf`` is the non-private twin.
-    delta : float, default 1e-6
-        What is allowed beyond exp(epsilon).
+    delta : float, optional
+        What is allowed beyond exp(epsilon): by default the delta of the ledger, or 1e-6.
     n_topics : int, default 20
         Number of topics, K.
     text : str, optional
@@ -364,6 +365,8 @@ class Run(NamedTuple):
 
 def ready(**given: Any) -> Run:
     """Check the arguments of :func:`fit_topics`, and count texts that are held."""
+    book = given["ledger"] or ledger_of_choices(given["texts_or_corpus"])
+    given["delta"] = getattr(book, "delta", DELTA) if given["delta"] is None else given["delta"]
     of = SimpleNamespace(**given)
     texts, persons, by, vocabulary, unit = (
         of.texts_or_corpus,
@@ -387,7 +390,8 @@ def ready(**given: Any) -> Run:
     check_same_rows(texts, persons, "persons", "the documents")
     if of.skip_empty and persons is not None:
         raise CorpusError(
-            "skip_empty= leaves out rows that persons= speaks of; name the column of persons instead: `person=`."
+            "skip_empty= leaves out rows that persons= speaks of: name the column of persons instead, `person=`, of a "
+            'frame such as pd.DataFrame({"text": texts, "person": persons}).'
         )
     if of_source and of.prevalence is not None and isinstance(by, str):
         columns, by = columns | {"by": by}, None
@@ -424,13 +428,13 @@ def ready(**given: Any) -> Run:
         texts = leave_out(texts, cut.left_out)
     known = vocabulary is None and (bool(carried(texts, "words_are_public")) or _chosen_before(texts))
     chosen = [] if known or vocabulary is not None else [words]
-    where = [] if of.prevalence is None else [of_unit(of.prevalence, unit)]
     # nothing but Gaussian noise follows on a choice of words
-    share = 0.0 if chosen and not where and math.isfinite(of.epsilon) else None
+    share = 0.0 if chosen and of.prevalence is None and math.isfinite(of.epsilon) else None
     own = theirs or Ledger(
         of.epsilon, of.delta, privacy_unit=unit, unit_name=of.unit_name, failure_share=share
     )
     topics.ledger = words.ledger = book = of.ledger or own
+    where = [] if of.prevalence is None else [settled(of.prevalence, unit, book)]
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * of.delta, book))
     listed = carried(texts, "vocabulary") if vocabulary is None else vocabulary
     refuse_too_few(topics, of.max_words if chosen else len(listed))
@@ -454,7 +458,7 @@ def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:
         Naming all parameters that are out of range.
     """
     usual = {name: each.default for name, each in inspect.signature(fit_topics).parameters.items()}
-    of = SimpleNamespace(**(usual | given))
+    of = SimpleNamespace(**(usual | {"delta": DELTA} | given))
     faults = faults_of(vars(of), _OWN) + _faults_of_size(of)
     both = ("privacy_unit", "random_state", "callback", "engine")
     words = PrivateCountVectorizer(

@@ -24,7 +24,7 @@ from scipy.special import ndtr, pdtrc
 from discreet._base.callers import warn_caller
 from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, learnability
 from discreet.central.plan import COUNT_SHARE
-from discreet.central.private_lda import GO_ON, PrivateLDA
+from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
 from discreet.central.vocabulary.units import WORDS_OF_A_LANGUAGE, fault_of_language, rank_words
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
@@ -49,7 +49,12 @@ _NO_WORD = (
 )
 #: Where a fit ends without topics but for so small a chance, it is refused; where that is as likely, it is warned of.
 _CERTAIN, _LIKELY = 1e-9, 0.05
-_GOES_ON = " It goes on, as to end here would tell of the texts: check_topics looks, and spends nothing."
+#: What goes on where a fit would end.
+_GO_ON = {"n_topics": "`allow_unlearnable=True`", "delta": "`allow_large_delta=True`"}
+_GOES_ON = (
+    " It goes on, as to end here would tell of the texts: check_topics looks before, and spends nothing; "
+    'warnings.simplefilter("error", CorpusWarning) ends it.'
+)
 
 
 class Preview(NamedTuple):
@@ -78,14 +83,19 @@ class Preview(NamedTuple):
     #: The probability that enough words are chosen, and that enough units are counted for topics to be trained.
     enough_words: float
     enough_units: float
+    #: The probability that delta is small enough for the number of units that is counted.
+    small_delta: float
 
     def __str__(self) -> str:
         return "\n".join(self.in_words(str))
 
+    __repr__ = __str__
+
     @property
-    def is_refused(self) -> bool:
-        """Whether a fit would end without topics for certain."""
-        return min(self.enough_words, self.enough_units) < _CERTAIN
+    def ends(self) -> dict[str, str]:
+        """Return what would end a fit without topics for certain, and what goes on all the same."""
+        chances = {"n_topics": min(self.enough_words, self.enough_units), "delta": self.small_delta}
+        return {about: _GO_ON[about] for about, chance in chances.items() if chance < _CERTAIN}
 
     @property
     def few_words(self) -> bool:
@@ -122,7 +132,15 @@ class Preview(NamedTuple):
         if self.few_words:
             most = words // WORDS_A_TOPIC
             ask = f"ask for at most `n_topics={most}`, or " if most > 1 and strange is None else ""
-            more = f"let more words be chosen, by a larger epsilon, more texts or a public list of words. {FEW_TEXTS}"
+            half = (
+                "a larger share of it (`vocabulary_share=0.5`), "
+                if self.words_at_half > 2 * self.n_words
+                else ""
+            )
+            more = (
+                f"let more words be chosen, by a larger epsilon, {half}more texts or a public list of words. "
+                f"{FEW_TEXTS}"
+            )
             among = ", stop words among them" if words and strange is not None else ""
             few = (
                 f"{words} word{'s' * (words != 1)} would be chosen from {self._whose('the texts of ')}{among}"
@@ -171,11 +189,21 @@ class Preview(NamedTuple):
                 lines.append(
                     f"With half of epsilon for the words ({half}): about {self.words_at_half:,.0f} words."
                 )
-        head = "Refused" if self.is_refused else "Warning"
-        told = [
-            (head if about == "n_topics" else "Warning", fault.told(name)) for about, fault in self.faults()
-        ]
-        return lines + [": ".join(each) for each in told]
+        for about, fault in self.faults():
+            lines.append(f"{'Refused' if about in self.ends else 'Warning'}: {fault.told(name)}")
+        return lines
+
+    def refuse(self, topics: PrivateLDA) -> None:
+        """Refuse a fit that would end without topics for certain, unless it was told to go on."""
+        told = {about: fault for about, fault in self.faults() if not _is_told_to_go_on(about, topics)}
+        if ends := {about: go_on for about, go_on in self.ends.items() if about in told}:
+            parts = [part for about in ends for part in (*told[about].args, " ")]
+            go_on = " and ".join(ends.values())
+            raise ParameterError(
+                "For you alone, because it is exact: ",
+                *parts,
+                f"Nothing was booked; {go_on} goes on all the same.",
+            )
 
 
 def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, called: str) -> Preview:
@@ -241,7 +269,13 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         half,
         enough_words,
         float(ndtr(over * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
+        float(ndtr((1 / topics.delta - n_units) * mu * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
     )
+
+
+def _is_told_to_go_on(about: str, topics: PrivateLDA) -> bool:
+    told = {"n_topics": topics.allow_unlearnable, "delta": topics.allow_large_delta, "person": False}
+    return about in told and (math.isinf(topics.epsilon) or told[about])
 
 
 def look_at(
@@ -256,21 +290,14 @@ def look_at(
     Not of what it was told to go on with. ``in_turn`` says whether topics are booked only once words are chosen; None
     where none are to be chosen.
     """
-    free = math.isinf(topics.epsilon)
-    go_on = {
-        "person": free,
-        "n_topics": free or topics.allow_unlearnable,
-        "delta": free or topics.allow_large_delta,
-    }
     seen = preview(corpus, words, copy.copy(topics), called)
-    told = [(about, fault) for about, fault in seen.faults() if not go_on.get(about, False)]
     if in_turn is None and seen.n_empty == seen.n_documents:
         raise CorpusError(_NO_WORD)
-    ends = [part for about, fault in told if about == "n_topics" for part in (*fault.args, " ")]
-    if ends and seen.is_refused:
-        raise ParameterError("For you alone, because it is exact: ", *ends, f"Nothing was booked; {GO_ON}")
+    seen.refuse(topics)
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
-    for about, fault in told:
+    for about, fault in seen.faults():
+        if _is_told_to_go_on(about, topics):
+            continue
         before = "Before anything is spent, and for you alone, because it is exact: "
         costs = cost if about == "n_topics" else ""
         warn_caller(CorpusWarning(ParameterError(before, *fault.args, costs), _GOES_ON))

@@ -59,7 +59,7 @@ class PrivateFit(PrivateEstimator):
     ----------
     release : Release
         The model to score.
-    epsilon, delta : float, default 0.1 and 1e-6
+    epsilon, delta : float, default 0.1, and the delta of the ledger, or 1e-6
         The promise. epsilon adds to what the topics cost, and one number needs little: hence not 1.0, as for topics.
         ``inf`` is the non-private twin.
     privacy_unit : {"document", "person"}, optional
@@ -97,7 +97,7 @@ class PrivateFit(PrivateEstimator):
     release: Annotated[Release, _RELEASE]
     _: KW_ONLY
     epsilon: float = 0.1
-    delta: float = 1e-6
+    delta: Any = None
     privacy_unit: Any = None
     contribution_bound: Annotated[float, numbers.GAIN_BOUND] = 1.0
     count_weight: Annotated[float, numbers.COUNT_WEIGHT] = 0.5

@@ -27,8 +27,7 @@ from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan
 
-#: What refuses a hopeless fit, and how to go on.
-GO_ON = "`allow_unlearnable=True` goes on all the same."
+_GO_ON = "`allow_unlearnable=True` goes on all the same."
 
 
 @validate.elsewhere(
@@ -51,8 +50,9 @@ class PrivateLDA(PrivateTopicModel):
         Number of topics, K.
     epsilon : float, default 1.0
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
-    delta : float, default 1e-6
-        What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
+    delta : float, optional
+        What the promise allows beyond the factor exp(epsilon), far below 1 / number of units: by default the delta of
+        the ledger, or 1e-6.
     privacy_unit : {"document", "person"}, optional
         Whose presence is hidden: by default the person's, with all that they wrote, where it is known whose the
         documents are, or where the ledger protects persons, and the document's otherwise.
@@ -141,7 +141,7 @@ class PrivateLDA(PrivateTopicModel):
     n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
     epsilon: float = 1.0
-    delta: float = 1e-6
+    delta: Any = None
     privacy_unit: Any = None
     doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
     n_rounds: Annotated[int | None, validate.optional(validate.whole())] = None
@@ -185,7 +185,7 @@ class PrivateLDA(PrivateTopicModel):
         if forecast.difficulty <= HOPELESS:
             return []
         least_of_all = "" if n_words else f"With {WORDS_A_TOPIC} words a topic, which is the best case: "
-        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {GO_ON}"
+        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
         return [ParameterError(said)]
 
     def _faults_of_words(self, n_words: int, spent: str = "Nothing was booked") -> list[DiscreetError]:
@@ -198,7 +198,7 @@ class PrivateLDA(PrivateTopicModel):
         ask = (
             f"ask for at most `n_topics={most}`, or for more words" if most > 1 else "topics need more words"
         )
-        return [ParameterError(f"{said}{ask}. {spent}; {GO_ON}")]
+        return [ParameterError(f"{said}{ask}. {spent}; {_GO_ON}")]
 
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
         given = self.word_vectors

@@ -290,7 +290,7 @@ class PrivateSVILDA(PrivateTopicModel):
     n_topics: Annotated[int, validate.whole()] = 20
     _: KW_ONLY
     epsilon: float = 1.0
-    delta: float = 1e-6
+    delta: Any = None
     privacy_unit: Any = None
     doc_topic_prior: Annotated[float, validate.DOC_TOPIC_PRIOR] = 0.1
     topic_word_prior: Annotated[float | None, validate.optional(validate.number(above=0))] = None

@@ -198,13 +198,9 @@ class Tokenizer:
 
     def check_reach(self, words: Sequence[str]) -> None:
         """Warn of words that no text can have, cut like this, and refuse a list of such alone; looks at no text."""
-        if self._own is not None or not (self.by_default or is_run_of_one_class(self.token_pattern)):
-            return  # what stands around a word may decide what is cut
         lowered, column = list(map(self._as_in_texts, words)), self.columns(words)
         doubles = [column[word] != place for place, word in enumerate(lowered)]
-        never = [
-            place for place, word in enumerate(words) if doubles[place] or lowered[place] not in self(word)
-        ]
+        never = self.out_of_reach(words)
         stopped = sum(lowered[place] in self.stop_words for place in never)
         capitals = sum(doubles[place] and lowered[place] not in self.stop_words for place in never)
         reasons = {
@@ -216,10 +212,22 @@ class Tokenizer:
             f"{len(never):,} of {len(words):,} words of the vocabulary can never be found in texts that are cut like "
             f"this: number {rows_shown(never)}; {'; '.join(why for why, many in reasons.items() if many)}."
         )
-        if len(never) == len(words):
+        if never and len(never) == len(words):
             raise CorpusError(told)
         if never:
             warn_caller(CorpusWarning(CorpusError(told)))
+
+    def out_of_reach(self, words: Sequence[str]) -> list[int]:
+        """Return the places of the words that no text can have, cut like this, as far as the words alone tell."""
+        if self._own is not None or not (self.by_default or is_run_of_one_class(self.token_pattern)):
+            return []  # what stands around a word may decide what is cut
+        column = self.columns(words)
+        lowered = list(map(self._as_in_texts, words))
+        return [
+            place
+            for place, word in enumerate(lowered)
+            if column[word] != place or word not in self(words[place])
+        ]
 
     def columns(self, words: Sequence[str]) -> dict[str, int]:
         """Return the column in which each word of a text counts: of a word with capitals, what they become, too."""

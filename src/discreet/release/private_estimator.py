@@ -40,7 +40,7 @@ from sklearn.base import BaseEstimator
 from discreet._base.arrays import carried
 from discreet._base.callers import warn_caller
 from discreet._base.persons import check_persons, knows_persons, n_rows_of
-from discreet._base.validate import Checked, collect, is_whole, kind_of, refuse, shown
+from discreet._base.validate import Checked, collect, is_number, is_whole, kind_of, refuse, shown
 from discreet.corpus.counting import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.vocabulary import ColumnChoice, choices_of
@@ -52,6 +52,7 @@ from discreet.errors import (
     PrivacyError,
     SeparateBudgetsWarning,
 )
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.ledger.refusal import EventsAt, round_down
@@ -79,6 +80,8 @@ def ledger_of_choices(X: Any) -> Ledger | None:
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
+#: Where neither a fit nor a ledger says it.
+DELTA = 1e-6
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
 _ledgers: "OrderedDict[tuple[str, ...], _Books]" = OrderedDict()
@@ -155,7 +158,13 @@ def _entries(book: "Ledger") -> tuple["Entry", ...]:
 
 def _grown(books: _Books) -> tuple[float, float, int] | None:
     """Return what a text has cost on all its ledgers: epsilon, delta, how many; None where that is told, or one."""
-    ledgers = list(books.by_identity.values())
+    # What has no privacy is not for release, and no part of what leaves.
+    free = events.non_private()
+    ledgers = [
+        book
+        for book in books.by_identity.values()
+        if not any(entry.event == free for entry in _entries(book))
+    ]
     if len(ledgers) < 2:
         return None
     found = [entry.event for book in ledgers for entry in _entries(book)]
@@ -224,8 +233,10 @@ class PrivateEstimator(PlannedEstimator):
     privacy_unit: Any
     random_state: int | None
     ledger: Ledger | None
-    #: Of which this is a copy, made by :func:`of_unit`.
+    #: Of which this is a copy, made by :func:`settled`.
     _of: "PrivateEstimator"
+    #: Parameters for which a subclass has a rule of its own where nobody says them.
+    _OWN_RULE: ClassVar[frozenset[str]] = frozenset()
 
     #: The relation that the promise is about.
     neighboring: ClassVar[str] = "add_or_remove_one"
@@ -251,11 +262,15 @@ class PrivateEstimator(PlannedEstimator):
         return made._plan().event
 
     def _for_units_of(self, X: Any, persons: Any = None) -> Self:
-        """Return what fits X: this, or a copy that protects persons where they are known, if nobody said whom."""
-        book = self.ledger or getattr(getattr(self, "release", None), "ledger", None)
-        usual = getattr(book, "privacy_unit", "document")
+        """Return what fits X: this, or a copy with what nobody said.
+
+        Persons are protected where they are known, or by the ledger; delta is that of the ledger.
+        """
+        book = self.ledger or (None if X is None else ledger_of_choices(X))
+        others = getattr(getattr(self, "release", None), "ledger", None)
         known = persons is not None or knows_persons(X)
-        return of_unit(self, "person" if known or usual == "person" else "document")
+        usual = getattr(book or others, "privacy_unit", "document")
+        return settled(self, "person" if known or usual == "person" else "document", book)
 
     def _take(self, made: "PrivateEstimator") -> Self:
         """Take what a fit of :meth:`_for_units_of` has found."""
@@ -286,15 +301,17 @@ class PrivateEstimator(PlannedEstimator):
         at = next(
             (place for place, step in enumerate(steps) if step is getattr(self, "_of", self)), len(steps)
         )
-        later = [
-            step
-            for step in steps[at + 1 :]
-            if isinstance(step, PrivateEstimator) and (step.ledger is None or step.ledger is ledger)
-        ]
+        later = [step for step in steps[at + 1 :] if isinstance(step, PrivateEstimator)]
+        if any(step.ledger is not None and step.ledger is not ledger for step in later):
+            raise PrivacyError(
+                "the steps of this pipeline book on several ledgers, and one promise must hold all of them: give each "
+                "the same, as `ledger=`. Nothing was booked."
+            )
         if not later:
             return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         # A pipeline whose words are paid for and whose topics are not would have spent for nothing.
-        then = [(step.planned_event(), step._for_units_of(None)._entry()) for step in later]
+        later = [settled(step, self.privacy_unit, ledger) for step in later]
+        then = [(step.planned_event(), step._entry()) for step in later]
         return ledger.plan([(plan.event, self._entry())], then=then)[0]
 
     def _notice(self, booking: Booking, counts: Any, texts_digest: str = "", *, later: bool = False) -> None:
@@ -342,8 +359,9 @@ class PrivateEstimator(PlannedEstimator):
         refuse([*self._faults(), *self._faults_of_call(X, persons)])
 
     def _faults(self) -> list[DiscreetError]:
-        if self.privacy_unit is None:
-            return self._for_units_of(None)._faults()
+        made = self._for_units_of(None)
+        if made is not self:
+            return made._faults()
         own = [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
         return own or faults_of_topics(getattr(self, "release", None), self.epsilon, self.ledger)
 
@@ -370,6 +388,12 @@ class PrivateEstimator(PlannedEstimator):
             fault = (
                 f"the `ledger` protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
                 f"{self.privacy_unit} ({self.neighboring}): take {told * whose}a ledger of the same unit and relation."
+            )
+            faults.append(PrivacyError(fault))
+        elif _is_the_ledgers(type(self)) and is_number(self.delta) and self.delta > self.ledger.delta:
+            fault = (
+                f"`delta` = {self.delta:g} is above that of the `ledger`, {self.ledger.delta:g}, at which its releases "
+                "are told, so that this one would cost more than its epsilon: leave `delta` out."
             )
             faults.append(PrivacyError(fault))
         elif self.random_state is not None and _is_for_release(self.ledger):
@@ -430,12 +454,20 @@ class PrivateEstimator(PlannedEstimator):
         return [PrivacyError(fault)]
 
 
-def of_unit(estimator: Estimator, privacy_unit: str) -> Estimator:
-    """Return an estimator that protects such units, where nobody said which."""
-    if estimator.privacy_unit is not None:
+def _is_the_ledgers(kind: type[PrivateEstimator]) -> bool:
+    """Whether estimators of this kind have the delta of their ledger, unless somebody says another."""
+    return inspect.signature(kind).parameters["delta"].default is None
+
+
+def settled(estimator: Estimator, privacy_unit: str, book: Ledger | None) -> Estimator:
+    """Return an estimator that protects such units, at the delta of this ledger, where nobody said otherwise."""
+    usual = {"privacy_unit": privacy_unit, "delta": getattr(book, "delta", DELTA)}
+    missing = {name: value for name, value in usual.items() if name not in estimator._OWN_RULE}  # pyright: ignore[reportPrivateUsage]
+    missing = {name: value for name, value in missing.items() if getattr(estimator, name) is None}
+    if not missing:
         return estimator
     made = copy.copy(estimator)
-    made.privacy_unit, made._of = privacy_unit, estimator  # pyright: ignore[reportPrivateUsage]
+    vars(made).update(missing, _of=estimator)
     return made
 
 

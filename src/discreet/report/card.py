@@ -309,7 +309,7 @@ def _numbers_may_leave(release: NumbersRelease) -> str:
     unit = release.promise.called
     if math.isinf(release.promise.epsilon):
         return f"They were counted without privacy, and may tell of any single {unit}: do not publish them."
-    return f"They are covered by the promise above, and tell of no single {unit}."
+    return f"They are covered by the promise above, which limits what they tell of any one {unit}."
 
 
 def _weight(release: PrevalenceRelease) -> str:

@@ -29,7 +29,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.numbers import public_settings
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.private_estimator import ledger_of_choices
+from discreet.release.private_estimator import DELTA, ledger_of_choices
 from discreet.release.release import Release
 
 #: The group of all texts, where nobody asks for others.
@@ -68,10 +68,9 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
     >>> bring_topics({"food": ["soup", "meal"], "waiting": ["wait", "hour", "late"]}).vocabulary
     ('hour', 'late', 'meal', 'soup', 'wait')
     """
+    lists: dict[str, list[str]] = {}
     if isinstance(topics, Mapping) and not any(isinstance(words, str) for words in topics.values()):
-        lists: dict[str, list[str]] = {
-            str(name): sorted(set(map(lower_words, words))) for name, words in topics.items()
-        }
+        lists = {str(name): sorted(set(map(lower_words, words))) for name, words in topics.items()}
         names = tuple(lists)
         words = tuple(sorted({word for listed in lists.values() for word in listed}))
         if len(lists) < 2 or not all(lists.values()):
@@ -102,6 +101,14 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             topics_are_public=True,
         ),
     )
+    never = {words[place] for place in tokenizer_like(made.configuration).out_of_reach(words)}
+    for name, listed in lists.items():
+        if never.issuperset(listed):
+            shown = ", ".join(map(repr, listed[:5]))
+            raise ParameterError(
+                f"topic {name!r} has no word that a text can have, as texts are cut: {shown}. Expected single "
+                "words, without hyphens, of two letters or more, that are no stop words."
+            )
     return made if names is None else made.with_topic_names(dict(enumerate(names, 1)))
 
 
@@ -136,7 +143,7 @@ def share_topics(
     topics: Any,
     *,
     epsilon: float,
-    delta: float = 1e-6,
+    delta: float | None = None,
     by: Any = None,
     groups: Any = None,
     text: str | None = None,
@@ -161,8 +168,8 @@ def share_topics(
         A release, or what :func:`bring_topics` takes.
     epsilon : float
         What the shares cost. The topics cost nothing.
-    delta : float, default 1e-6
-        What is allowed beyond exp(epsilon).
+    delta : float, optional
+        What is allowed beyond exp(epsilon): by default the delta of the ledger, or 1e-6.
     by : str or sequence of length n_documents, optional
         Group of each text; by default all are in one. Of a file or frame: the column that says it.
     groups : sequence of str, optional
@@ -223,7 +230,9 @@ def share_topics(
         labels = [None if empty is None else group for empty, group in zip(labels, given, strict=True)]
     if unit_name is not None:
         unit = privacy_unit or ("document" if persons is None and corpus.persons is None else "person")
-        made = ledger_of_choices(corpus) or Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+        made = ledger_of_choices(corpus) or Ledger(
+            epsilon, delta or DELTA, privacy_unit=unit, unit_name=unit_name
+        )
         ledger = ledger or made
         ledger.check_called(unit_name)
     model = TopicPrevalence(

@@ -46,7 +46,7 @@ from discreet.release.files import check_ledger
 from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.record import MOST_CELLS
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator, of_unit
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_estimator, settled
 from discreet.release.release import Release, are_texts, counted
 
 _MOST_LETTERS = 2_000_000
@@ -125,7 +125,7 @@ class TopicPrevalence(PrivateEstimator):
     groups : sequence of str, optional
         The public list of groups. Two sequences of names are the rows and columns of a cross table; so are these groups
         and the periods of ``freq`` from ``start`` to ``end``. Not given: these periods alone.
-    epsilon, delta : float, default 0.25 and 1e-6
+    epsilon, delta : float, default 0.25, and the delta of the ledger, or 1e-6
         The promise of the shares. epsilon adds to what the topics cost, and sums over groups need less than topics do:
         hence not 1.0, as for those. ``inf`` is the non-private twin.
     privacy_unit : {"document", "person"}, optional
@@ -192,7 +192,7 @@ class TopicPrevalence(PrivateEstimator):
     groups: Sequence[Any] | None = None
     _: KW_ONLY
     epsilon: float = 0.25
-    delta: float = 1e-6
+    delta: Any = None
     privacy_unit: Any = None
     freq: Annotated[str | None, validate.optional(validate.choice(*FREQUENCIES))] = None
     start: Any = None
@@ -499,6 +499,7 @@ def shares_booked(
     model: TopicPrevalence, booking: Booking, topics: Release, X: Any, labels: Any, persons: Any
 ) -> PrevalenceRelease:
     """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
-    made = of_unit(model, booking.ledger.privacy_unit)._fit_booked(booking, topics, X, labels, persons)  # pyright: ignore[reportPrivateUsage]
+    made = settled(model, booking.ledger.privacy_unit, booking.ledger)
+    made._fit_booked(booking, topics, X, labels, persons)  # pyright: ignore[reportPrivateUsage]
     model.groups_, model.release_ = made.groups_, made.release_
     return model.release_

@@ -188,6 +188,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     callback: Annotated[Callback | None, validate.CALLBACK] = None
     engine: Annotated[Engine | None, validate.ENGINE] = None
 
+    _OWN_RULE = frozenset({"delta"})
+
     def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.
 

@@ -70,7 +70,6 @@ def _fit(
     [Ledger and card] --budget --unit-name --about
     """
     from discreet.central._fit_topics import estimators, ready
-    from discreet.central.private_lda import GO_ON
     from discreet.cli import display
     from discreet.cli.app import as_option
     from discreet.corpus.word_vectors import check_vectors
@@ -156,8 +155,7 @@ def _fit(
         run.booked(run.book.rehearsal())
         if checks:
             return
-        if seen.is_refused and not run.topics.allow_unlearnable:
-            raise ParameterError(f"Nothing was booked; {GO_ON}")
+        seen.refuse(run.topics)
     if asks:
         display.ask_to_spend(epsilon, book, say)
     if book is None and carried is None and math.isfinite(epsilon):

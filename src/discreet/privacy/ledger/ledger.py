@@ -171,8 +171,8 @@ class Ledger:
         for name, given, kept in (("epsilon", epsilon, ledger.epsilon), ("delta", delta, ledger.delta)):
             if given is not None and given != kept:
                 raise PrivacyError(
-                    f"the ledger {path} was made with {name} = {kept:g}, not {given:g}; leave the budget out, or make "
-                    "a new ledger."
+                    f"the ledger {path} was made with {name} = {kept:g}, not {given:g}; leave the budget out. A "
+                    "second ledger for the same texts would not tell what this one has spent."
                 )
         ledger._storage.settle(path, check_original(path, fields))
         return ledger
