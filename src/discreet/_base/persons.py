@@ -233,9 +233,8 @@ def check_same_rows(documents: object, beside: object, name: str, of: str = "the
         What ``documents`` are called.
     """
     others = index_of(beside)
-    rows = (
-        None if others is None else index_of(documents)
-    )  # which are not looked at where there is nothing to compare
+    # Where there is nothing to compare they are not looked at.
+    rows = None if others is None else index_of(documents)
     if rows is not None and others is not None and not rows.equals(others):
         index = f"{of.removeprefix('the ')}.index"
         raise CorpusError(

@@ -270,12 +270,8 @@ def refuse(faults: Iterable[DiscreetError]) -> None:
 
 def check(**arguments: tuple[Any, Rule]) -> None:
     """Refuse the arguments that break their rule, all in one ``ParameterError``: ``check(size=(size, whole()))``."""
-    refuse(
-        faults_of(
-            {name: value for name, (value, _) in arguments.items()},
-            {name: rule for name, (_, rule) in arguments.items()},
-        )
-    )
+    each = {name: rule for name, (_, rule) in arguments.items()}
+    refuse(faults_of({name: value for name, (value, _) in arguments.items()}, each))
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
@@ -364,11 +360,9 @@ def elsewhere(home: str, *names: str) -> Callable[[type[Estimator]], type[Estima
         @wraps(init)
         def checked(*args: Any, **kwargs: Any) -> None:
             refuse(
-                [
-                    ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
-                    for name in kwargs
-                    if name in names
-                ]
+                ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
+                for name in kwargs
+                if name in names
             )
             init(*args, **kwargs)
 
@@ -379,10 +373,8 @@ def elsewhere(home: str, *names: str) -> Callable[[type[Estimator]], type[Estima
 
 
 #: Said with a vowel first, or, of those that are written with one, not.
-_VOWEL, _NOT = (
-    re.compile(r"[aeiou]|nd", re.IGNORECASE),
-    re.compile(r"uint|uni[^nm]|us[aeu]|one", re.IGNORECASE),
-)
+_VOWEL = re.compile(r"[aeiou]|nd", re.IGNORECASE)
+_NOT = re.compile(r"uint|uni[^nm]|us[aeu]|one", re.IGNORECASE)
 
 
 def with_article(word: str) -> str:

@@ -236,7 +236,7 @@ def _scores(
     plain = np.mean([frequencies(release) for release in releases], axis=0)
     found = np.mean(
         [
-            [gains(release, counts, plain=plain, swapped=swapped, n_jobs=n_jobs) for release in releases]
+            [gains(release, counts, plain, swapped, n_jobs) for release in releases]
             for swapped in (False, True)
         ],
         axis=0,

@@ -296,11 +296,8 @@ def _round(
             begin, n = units.indptr[document], units.indptr[document + 1] - units.indptr[document]
             if n == 0:
                 continue
-            words, counts, state = (
-                units.words[begin : begin + n],
-                units.counts[begin : begin + n],
-                theta[document],
-            )
+            words, counts = units.words[begin : begin + n], units.counts[begin : begin + n]
+            state = theta[document]
             for i in range(n):
                 row = topics[words[i]]
                 for k in range(k_topics):

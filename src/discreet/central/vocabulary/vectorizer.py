@@ -38,7 +38,6 @@ from discreet._base.threads import count_threads
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, release_coverage
 from discreet.central.vocabulary.units import (
-    WORDS_OF_A_LANGUAGE,
     Choice,
     Documents,
     check_kind,
@@ -342,9 +341,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             seen = count_documents(
                 X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT)), self._tokenizer()
             )
-            strange = fault_of_language(
-                language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel(), WORDS_OF_A_LANGUAGE)
-            )
+            strange = fault_of_language(language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel()))
             if strange is not None:
                 before = "Before anything is spent, and for you alone, because it is exact: "
                 warn_caller(CorpusWarning(ParameterError(before, *strange.args)))

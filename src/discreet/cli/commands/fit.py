@@ -86,10 +86,7 @@ def _fit(
     if report is not None:
         check_output_file(report, PAGE, option="--report", apart={"--ledger": ledger})
     files.check_budget(budget, ledger, epsilon)
-    defaults = {
-        name: each.default for name, each in inspect.signature(discreet.fit_topics).parameters.items()
-    }
-    others = [name for name in defaults if name not in _SAID]
+    others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
         "epsilon": epsilon,
@@ -145,9 +142,7 @@ def _fit(
                 "shards are not looked at as a whole: check a file of the texts, or pass --yes."
             )
         shown = display.console() if asks else display.console_of_results()
-        run = ready(
-            **defaults | given | {"texts_or_corpus": documents, "ledger": book, "unit_name": unit_name}
-        )
+        run = ready(**given | {"texts_or_corpus": documents, "ledger": book, "unit_name": unit_name})
         seen = run.preview()
         for line in seen.in_words(as_option("fit")):
             shown.print(PRIVATE + line)
