@@ -336,9 +336,8 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
 
 def _as_array(persons: Any) -> NDArray[Any] | None:
     """Return persons as an array that rounds none of them, or None where they have no order or are none."""
-    if isinstance(persons, str | bytes | bytearray | dict | set | frozenset) or not isinstance(
-        persons, Iterable
-    ):
+    unordered = isinstance(persons, str | bytes | bytearray | dict | set | frozenset)
+    if unordered or not isinstance(persons, Iterable):
         return None
     if hasattr(persons, "dtype") or hasattr(persons, "__array__"):  # of numpy, pandas, polars, pyarrow
         try:

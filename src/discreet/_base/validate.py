@@ -67,15 +67,13 @@ def is_number(value: Any) -> TypeGuard[float]:
         return False
 
 
-def whole(least: int = 1, most: int | None = None) -> Rule:
+def whole(least: int = 1, most: float = math.inf) -> Rule:
     """A whole number from ``least`` to ``most``."""
-    if most is not None:
+    if most < math.inf:
         words = f"a whole number from {least} to {most}"
     else:
         words = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
-    return Rule(
-        words, lambda value: is_whole(value) and least <= value <= (math.inf if most is None else most)
-    )
+    return Rule(words, lambda value: is_whole(value) and least <= value <= most)
 
 
 def number(
@@ -206,9 +204,8 @@ def path_shown(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     one_line, folder = len(name) <= _LONGEST_PATH and name.isprintable(), os.path.dirname(name)  # noqa: PTH120
     if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or is_folder(folder)):
-        return _plain(name) + " (an address, and only files are read: download it)" * bool(
-            _ADDRESS.match(name)
-        )
+        address = bool(_ADDRESS.match(name))
+        return _plain(name) + " (an address, and only files are read: download it)" * address
     return f"what was given as a path (a text of {len(name)} characters)"
 
 
