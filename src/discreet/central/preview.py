@@ -172,10 +172,9 @@ class Preview(NamedTuple):
                     f"With half of epsilon for the words ({half}): about {self.words_at_half:,.0f} words."
                 )
         head = "Refused" if self.is_refused else "Warning"
-        told = [
-            (head if about == "n_topics" else "Warning", fault.told(name)) for about, fault in self.faults()
-        ]
-        return lines + [": ".join(each) for each in told]
+        for about, fault in self.faults():
+            lines.append(f"{head if about == 'n_topics' else 'Warning'}: {fault.told(name)}")
+        return lines
 
 
 def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, called: str) -> Preview:

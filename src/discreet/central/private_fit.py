@@ -136,16 +136,14 @@ class PrivateFit(PrivateEstimator):
         self._check_size(counts.shape)
         counts = counts if order is None else check_counts(counts[:, order])
         with telling(self.callback, "scoring documents"):
-            rows = contributions(
-                self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
-            )
+            bound, weight = self.contribution_bound, self.count_weight
+            rows = contributions(self.release, counts, bound, weight, self.n_jobs)
         if people is not None:
             rows = means_by_person(rows, people, rows[:, 2] > 0)
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
-        noisy = mechanism.release(
-            sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs), stream, booking.reservation
-        )
+        summed = sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs)
+        noisy = mechanism.release(summed, stream, booking.reservation)
         total, nats, count = (float(value) * mechanism.bound.step for value in noisy.tolist())
         self.release_ = numbers.FitRelease(
             gain_total=total,

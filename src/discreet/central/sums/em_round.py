@@ -111,8 +111,7 @@ def round_sum(
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
         assert isinstance(theta, StateStore)
-        public = (topics, word_weights, doc_topic_prior, n_steps, contribution)
-        return units.step(theta, round_sum, *public)
+        return units.step(theta, round_sum, topics, word_weights, doc_topic_prior, n_steps, contribution)
     # This rounds, which is harmless: the integers' norm is what is enforced.
     weights = np.ascontiguousarray(word_weights, dtype=np.float64) / contribution.bound
     prior, exponent = np.float32(doc_topic_prior), float(contribution.exponent)

@@ -279,9 +279,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _plan(self) -> Plan:
         most, delta = int(self.max_words_per_unit), float(self._delta())
-        method = GaussianChoice(
-            float(self.epsilon), delta, most, self.privacy_unit, SHARE, METHODS[self.method]
-        )
+        unit, n_rounds = self.privacy_unit, METHODS[self.method]
+        method = GaussianChoice(float(self.epsilon), delta, most, unit, SHARE, n_rounds)
         return Plan(method.event(), method)
 
     def _tokenizer(self) -> Tokenizer:
@@ -338,9 +337,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """Refuse what are no texts, and warn where they are in another language, before anything is booked."""
         held = isinstance(X, Corpus) or (n_rows_of(X) is not None and not isinstance(X, ShardedCorpus))
         if held and math.isfinite(self.epsilon):
-            seen = count_documents(
-                X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT)), self._tokenizer()
-            )
+            texts = X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT))
+            seen = count_documents(texts, self._tokenizer())
             strange = fault_of_language(language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel()))
             if strange is not None:
                 before = "Before anything is spent, and for you alone, because it is exact: "
@@ -389,8 +387,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
 
     def _count(self, X: Any, persons: Any) -> Corpus:
-        cut = self._tokenizer()
-        read = count_documents(X, cut, persons, self._words(), callback=self.callback)
+        read = count_documents(X, self._tokenizer(), persons, self._words(), callback=self.callback)
         return self._chosen(read, self.word_origin_.after(choices_of(X)))
 
     def _chosen(self, read: Documents, origin: WordOrigin) -> Corpus:

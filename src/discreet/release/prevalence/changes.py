@@ -212,9 +212,8 @@ def growth(sums: Sums, level: float = 0.95) -> Differences:
 def against_rest(sums: Sums, level: float = 0.95) -> Differences:
     """Compare each group with all others added up, all groups and topics together."""
     noise = sums.noise * np.sqrt(max(len(sums.topics) - 1, 1))
-    rest = Sums(
-        sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts, float(noise), sums.count_weight
-    )
+    topics, counts = sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts
+    rest = Sums(topics, counts, float(noise), sums.count_weight)
     return differences(sums, rest, level, together=True)
 
 
