@@ -154,7 +154,7 @@ def test_a_fit_takes_the_delta_of_its_ledger(delta):
         book = Ledger(4.0, delta)
         each(book)
         assert 0.8 < book.spent().epsilon <= 1.0 + 1e-9
-    with pytest.raises(PrivacyError, match="delta = 0.0001 is above that of the ledger, .* leave delta out"):
+    with pytest.raises(PrivacyError, match=r"delta = 0.0001 is above that of the ledger, .* leave delta out"):
         fit(ledger=Ledger(2.0, delta), delta=1e-4)
 
 

@@ -150,7 +150,7 @@ def test_persons_that_are_row_numbers_and_one_that_is_many_are_warned_of(notes, 
 
 def test_shares_of_languages_are_shares_of_tokens():
     corpus = Corpus.from_texts(["der Hund und der Mann bellt", "a dog"])
-    shares = dict(language_shares(corpus.vocabulary, corpus.counts.sum(0).A1))
+    shares = dict(language_shares(corpus.vocabulary, corpus.counts.sum(0).A1, 1))
     assert shares["german"] == pytest.approx(3 / 7)
     assert "french" not in shares
 

@@ -112,7 +112,7 @@ def test_lists_hold_the_function_words_that_lead_any_text(language, frequent):
 def test_of_related_languages_the_list_of_the_right_one_has_most(text, language):
     """Danish texts were told that they stand on the Norwegian list: the Danish one had no "kan", "så" or "må"."""
     corpus = Corpus.from_texts([text])
-    shares = languages.language_shares(corpus.vocabulary, corpus.counts.sum(0).A1)
+    shares = languages.language_shares(corpus.vocabulary, corpus.counts.sum(0).A1, 1)
     assert shares[0][0] == language
     assert shares[0][1] > shares[1][1]
 

@@ -228,7 +228,7 @@ def test_words_in_capitals_are_found_as_the_command_finds_them(tmp_path):
 @pytest.mark.parametrize("source", [list, lambda texts: pd.DataFrame({"text": texts})])
 def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
     ledger = Ledger(1.0)
-    with pytest.raises(ParameterError, match="topic 'a' has no word that a text can have, .*: 'b-c', 'x'"):
+    with pytest.raises(ParameterError, match=r"topic 'a' has no word that a text can have, .*: 'b-c', 'x'"):
         share_topics(source(texts), {"a": ["b-c", "x"], "d": ["e-f", "y"]}, epsilon=1.0, ledger=ledger)
     assert not ledger.entries
 

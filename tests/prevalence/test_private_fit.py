@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tests.reseal import reseal
 
 from discreet import Corpus, Ledger, PrivateFit, PrivateLDA
-from discreet.central.private_fit import gains, halves
+from discreet.central.private_fit import frequencies, gains, halves
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.evaluate import completion_perplexity, unigram
 from discreet.privacy import events
@@ -50,7 +50,7 @@ def test_halves_add_up_are_even_and_depend_on_the_document_alone():
 def test_without_noise_it_is_the_mean_gain():
     model = PrivateFit(trained(), epsilon=math.inf, contribution_bound=5.0).fit(HELD_OUT)
     scored = np.asarray(halves(HELD_OUT)[1].sum(1)).ravel() > 0
-    mean = np.clip(gains(trained(), HELD_OUT), -5, 5)[scored].mean()
+    mean = np.clip(gains(trained(), HELD_OUT, frequencies(trained()), False), -5, 5)[scored].mean()
     assert model.release_.gain == pytest.approx(mean, abs=1e-4)
     assert model.release_.interval() == pytest.approx((mean, mean), abs=1e-4)
     # Much the same as the usual measure, which weighs documents by their length.
@@ -84,7 +84,9 @@ def test_the_score_of_short_documents_is_that_of_their_scored_tokens():
     scored = np.asarray(halves(short)[1].sum(1)).ravel() > 0
     assert 0.3 < scored.mean() < 0.9
     assert made.n_units == pytest.approx(scored.sum(), rel=1e-4)
-    assert made.gain == pytest.approx(gains(trained(), short)[scored].mean(), abs=1e-3)
+    assert made.gain == pytest.approx(
+        gains(trained(), short, frequencies(trained()), False)[scored].mean(), abs=1e-3
+    )
 
 
 def test_a_model_that_knows_nothing_gains_nothing():
@@ -228,7 +230,7 @@ def test_a_person_of_many_documents_weighs_as_much_as_one_of_one():
         PrivateFit(trained(), epsilon=math.inf, privacy_unit="person").fit(HELD_OUT, persons=persons).release_
     )
     assert made.n_units == pytest.approx(101, abs=0.01)
-    score = np.clip(gains(trained(), HELD_OUT), -1, 1)
+    score = np.clip(gains(trained(), HELD_OUT, frequencies(trained()), False), -1, 1)
     assert made.gain == pytest.approx((score[:100].sum() + score[100:].mean()) / 101, abs=1e-4)
 
 

@@ -260,13 +260,9 @@ def carried(X: Any, name: str) -> Any:
 
 def names_of(X: Any) -> tuple[str, ...] | None:
     """Return the words of the columns of a Corpus or frame; None where nobody names them."""
-    for name in ("vocabulary", "column_names", "columns"):  # the columns of pyarrow are what stands in them
-        words = carried(X, name)
-        if words is not None:
-            break
-    else:
-        return None
-    names: tuple[Any, ...] = tuple(words)
+    # The columns of pyarrow are what stands in them.
+    found = (carried(X, name) for name in ("vocabulary", "column_names", "columns"))
+    names: tuple[Any, ...] = tuple(next((words for words in found if words is not None), ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
@@ -296,14 +292,7 @@ def listed_texts(values: Any) -> list[str] | None:
     return items if all(isinstance(item, str) for item in items) else None
 
 
-def in_order(
-    X: Any,
-    words: tuple[str, ...] | None,
-    what: str = "counts",
-    advice: str = COUNT_ITS_WORDS,
-    *,
-    drop_others: bool = False,
-) -> Any:
+def in_order(X: Any, words: tuple[str, ...] | None, *told: str, drop_others: bool = False) -> Any:
     """Return documents with their columns in the order of ``words``; further ones are refused, or dropped.
 
     Parameters
@@ -311,7 +300,7 @@ def in_order(
     X : array-like, sparse matrix, frame, Corpus of shape (n_documents, n_words)
     words : tuple of str, optional
         The words of a model, distinct; None where it knows none.
-    what, advice : str
+    *told : str
         For errors: what X is, and what to do where its words are others.
 
     Returns
@@ -323,12 +312,11 @@ def in_order(
     CorpusError
         Where X is of other words.
     """
-    order = column_order(X, words, what, advice, drop_others=drop_others)
+    order = column_order(X, words, *told, drop_others=drop_others)
     if order is None:
         return X
-    matrix = (
-        carried(X, "counts") if carried(X, "vocabulary") is not None and hasattr(type(X), "counts") else X
-    )
+    counts = None if carried(X, "vocabulary") is None else carried(X, "counts")
+    matrix = X if counts is None else counts
     return inside_its_shape(matrix)[:, order] if sp.issparse(matrix) else as_numbers(matrix)[:, order]
 
 

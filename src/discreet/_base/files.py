@@ -115,7 +115,7 @@ def write_files(
     try:
         for path, writer in parts:
             target = path.absolute()
-            temporary = _beside(target)
+            temporary = target.with_name(f".{target.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}.partial")
             kept = _mode_of(target) if mode is None else mode
             handle = os.open(temporary, _NEW, _SHOWN if kept is None else _PRIVATE)
             complete.append((temporary, target))
@@ -143,10 +143,6 @@ _NEW = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", getattr(os, "O_NOINHERIT", 0))
 )
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}.partial")
 
 
 def _mode_of(path: Path) -> int | None:
@@ -239,12 +235,9 @@ def lock_beside(path: Path) -> Generator[None]:
     """Hold a lock by a file beside the one it guards; it ends with the process, however that ends."""
     guard = path.absolute().with_name(f".{path.name}.lock")
     with guard.open("ab") as lock:
-        if has_handle_locks():
-            with lock_handle(lock.fileno()):
-                yield
-        else:
-            with _windows_lock(lock):
-                yield
+        alone = lock_handle(lock.fileno()) if has_handle_locks() else _windows_lock(lock)
+        with alone:
+            yield
 
 
 @contextmanager

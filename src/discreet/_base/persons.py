@@ -233,9 +233,8 @@ def check_same_rows(documents: object, beside: object, name: str, of: str = "the
         What ``documents`` are called.
     """
     others = index_of(beside)
-    rows = (
-        None if others is None else index_of(documents)
-    )  # which are not looked at where there is nothing to compare
+    # Where there is nothing to compare they are not looked at.
+    rows = None if others is None else index_of(documents)
     if rows is not None and others is not None and not rows.equals(others):
         index = f"{of.removeprefix('the ')}.index"
         raise CorpusError(
@@ -337,9 +336,8 @@ def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, fi
 
 def _as_array(persons: Any) -> NDArray[Any] | None:
     """Return persons as an array that rounds none of them, or None where they have no order or are none."""
-    if isinstance(persons, str | bytes | bytearray | dict | set | frozenset) or not isinstance(
-        persons, Iterable
-    ):
+    unordered = isinstance(persons, str | bytes | bytearray | dict | set | frozenset)
+    if unordered or not isinstance(persons, Iterable):
         return None
     if hasattr(persons, "dtype") or hasattr(persons, "__array__"):  # of numpy, pandas, polars, pyarrow
         try:

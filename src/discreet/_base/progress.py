@@ -32,8 +32,7 @@ class _Default:
         interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules
         if not (interactive if self.wanted is None else self.wanted):
             return None
-        if self._bars is None:
-            self._bars = Bars()
+        self._bars = self._bars or Bars()
         return self._bars
 
 

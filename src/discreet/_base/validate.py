@@ -67,15 +67,13 @@ def is_number(value: Any) -> TypeGuard[float]:
         return False
 
 
-def whole(least: int = 1, most: int | None = None) -> Rule:
+def whole(least: int = 1, most: float = math.inf) -> Rule:
     """A whole number from ``least`` to ``most``."""
-    if most is not None:
+    if most < math.inf:
         words = f"a whole number from {least} to {most}"
     else:
         words = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
-    return Rule(
-        words, lambda value: is_whole(value) and least <= value <= (math.inf if most is None else most)
-    )
+    return Rule(words, lambda value: is_whole(value) and least <= value <= most)
 
 
 def number(
@@ -206,9 +204,8 @@ def path_shown(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     one_line, folder = len(name) <= _LONGEST_PATH and name.isprintable(), os.path.dirname(name)  # noqa: PTH120
     if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or is_folder(folder)):
-        return _plain(name) + " (an address, and only files are read: download it)" * bool(
-            _ADDRESS.match(name)
-        )
+        address = bool(_ADDRESS.match(name))
+        return _plain(name) + " (an address, and only files are read: download it)" * address
     return f"what was given as a path (a text of {len(name)} characters)"
 
 
@@ -270,12 +267,8 @@ def refuse(faults: Iterable[DiscreetError]) -> None:
 
 def check(**arguments: tuple[Any, Rule]) -> None:
     """Refuse the arguments that break their rule, all in one ``ParameterError``: ``check(size=(size, whole()))``."""
-    refuse(
-        faults_of(
-            {name: value for name, (value, _) in arguments.items()},
-            {name: rule for name, (_, rule) in arguments.items()},
-        )
-    )
+    each = {name: rule for name, (_, rule) in arguments.items()}
+    refuse(faults_of({name: value for name, (value, _) in arguments.items()}, each))
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
@@ -364,11 +357,9 @@ def elsewhere(home: str, *names: str) -> Callable[[type[Estimator]], type[Estima
         @wraps(init)
         def checked(*args: Any, **kwargs: Any) -> None:
             refuse(
-                [
-                    ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
-                    for name in kwargs
-                    if name in names
-                ]
+                ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
+                for name in kwargs
+                if name in names
             )
             init(*args, **kwargs)
 
@@ -379,10 +370,8 @@ def elsewhere(home: str, *names: str) -> Callable[[type[Estimator]], type[Estima
 
 
 #: Said with a vowel first, or, of those that are written with one, not.
-_VOWEL, _NOT = (
-    re.compile(r"[aeiou]|nd", re.IGNORECASE),
-    re.compile(r"uint|uni[^nm]|us[aeu]|one", re.IGNORECASE),
-)
+_VOWEL = re.compile(r"[aeiou]|nd", re.IGNORECASE)
+_NOT = re.compile(r"uint|uni[^nm]|us[aeu]|one", re.IGNORECASE)
 
 
 def with_article(word: str) -> str:

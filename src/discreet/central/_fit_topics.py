@@ -38,7 +38,13 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.preview import Preview, left_for_topics, look_at, preview
 from discreet.central.private_lda import PrivateLDA
-from discreet.central.vocabulary.units import check_kind, faults_of_counted, leave_out, public_words
+from discreet.central.vocabulary.units import (
+    ABOUT_TEXTS,
+    check_kind,
+    faults_of_counted,
+    leave_out,
+    public_words,
+)
 from discreet.central.vocabulary.vectorizer import (
     PrivateCountVectorizer,
     count_booked,
@@ -51,12 +57,7 @@ from discreet.corpus.read import corpus_of_source, is_source
 from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.word_vectors import check_vectors
 from discreet.engines import Engine
-from discreet.errors import (
-    BudgetExceeded,
-    CorpusError,
-    DiscreetError,
-    PrivacyError,
-)
+from discreet.errors import BudgetExceeded, CorpusError, DiscreetError, PrivacyError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_unit_name, round_up
 from discreet.release.private_estimator import (
@@ -79,13 +80,6 @@ if TYPE_CHECKING:
 _DELTA_OF_WORDS = 0.1
 #: What promises hardly anything, of how many texts ever.
 LARGEST_EPSILON, _LARGEST_DELTA = 20.0, 0.01
-#: What is said of texts that are counts by now.
-_CUT_ALREADY: dict[str, Any] = {
-    "stop_words": "auto",
-    "token_pattern": DEFAULT_TOKEN_PATTERN,
-    "tokenizer": None,
-    "ngram_range": (1, 1),
-}
 #: Settings of :func:`fit_topics` that go to what chooses words, to what trains topics, and to neither.
 _OF_WORDS = (
     "vocabulary", "words_are_public", "max_words", "stop_words", "token_pattern", "tokenizer", "ngram_range",
@@ -96,7 +90,6 @@ _OF_TOPICS = (
 )  # fmt: skip
 #: What says how a file or a frame is read.
 _OF_A_SOURCE = ("text", "person", "skip_empty", "encoding", "delimiter", "sheet")
-_OF_A_CALL = frozenset({"texts_or_corpus", "text", "person", "persons", "unit_name", "prevalence", "by"})
 _OWN = rules(
     vocabulary_share=number(above=0, below=1),
     words_are_public=FLAG,
@@ -305,9 +298,7 @@ def check_topics(texts_or_corpus: Any, **settings: Any) -> Preview:
     1,000 documents.
     About 6 words would be chosen. Forecast: ...
     """
-    given = inspect.signature(fit_topics).bind(texts_or_corpus, **settings)
-    given.apply_defaults()
-    run = ready(**given.arguments)
+    run = ready(**inspect.signature(fit_topics).bind(texts_or_corpus, **settings).arguments)
     seen = run.preview()
     run.booked(run.book.rehearsal())
     return seen
@@ -365,22 +356,14 @@ class Run(NamedTuple):
 
 def ready(**given: Any) -> Run:
     """Check the arguments of :func:`fit_topics`, and count texts that are held."""
-    book = given["ledger"] or ledger_of_choices(given["texts_or_corpus"])
-    given["delta"] = getattr(book, "delta", DELTA) if given["delta"] is None else given["delta"]
-    of = SimpleNamespace(**given)
-    texts, persons, by, vocabulary, unit = (
-        of.texts_or_corpus,
-        of.persons,
-        of.by,
-        of.vocabulary,
-        of.privacy_unit,
-    )
+    of = SimpleNamespace(**(_usual() | given))
+    book = of.ledger or ledger_of_choices(of.texts_or_corpus)
+    of.delta = given["delta"] = getattr(book, "delta", DELTA) if of.delta is None else of.delta
+    texts, persons, by = of.texts_or_corpus, of.persons, of.by
+    vocabulary, unit = of.vocabulary, of.privacy_unit
     whose = "document" if of.person is None and persons is None else "person"
-    words, topics = estimators(
-        **{name: value for name, value in given.items() if name not in _OF_A_CALL}
-        | {"privacy_unit": unit or whose}
-    )
-    columns = {name: None if given[name] is False else given[name] for name in _OF_A_SOURCE}
+    words, topics = estimators(**given | {"privacy_unit": unit or whose})
+    columns = {name: None if getattr(of, name) is False else getattr(of, name) for name in _OF_A_SOURCE}
     cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})
     of_source = is_source(texts)
     if vocabulary is not None:
@@ -401,7 +384,7 @@ def ready(**given: Any) -> Run:
     if of_source:
         if unit is None and whose == "document" and math.isfinite(of.epsilon):
             warn_of_persons(source, texts, columns)
-        words.set_params(**_CUT_ALREADY)
+        words.set_params(**ABOUT_TEXTS, stop_words="auto")  # its texts are counts by now
     check_kind(texts)
     if unit is None:
         unit = "person" if knows_persons(texts) else whose
@@ -444,6 +427,11 @@ def ready(**given: Any) -> Run:
     return Run(words, topics, chosen, where, book, texts, persons, by, vocabulary, listed, known)
 
 
+def _usual() -> dict[str, Any]:
+    """Return the settings of :func:`fit_topics` as they are by default."""
+    return {name: each.default for name, each in inspect.signature(fit_topics).parameters.items()}
+
+
 def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:
     """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
 
@@ -457,14 +445,13 @@ def estimators(**given: Any) -> tuple[PrivateCountVectorizer, PrivateLDA]:
     ParameterError, PrivacyError
         Naming all parameters that are out of range.
     """
-    usual = {name: each.default for name, each in inspect.signature(fit_topics).parameters.items()}
-    of = SimpleNamespace(**(usual | {"delta": DELTA} | given))
+    of = SimpleNamespace(**(_usual() | given))
+    of.delta = DELTA if of.delta is None else of.delta
     faults = faults_of(vars(of), _OWN) + _faults_of_size(of)
     both = ("privacy_unit", "random_state", "callback", "engine")
+    share = of.vocabulary_share if is_number(of.vocabulary_share) else 1
     words = PrivateCountVectorizer(
-        epsilon=of.vocabulary_share * of.epsilon
-        if is_number(of.epsilon) and is_number(of.vocabulary_share)
-        else of.epsilon,
+        epsilon=share * of.epsilon if is_number(of.epsilon) else of.epsilon,
         delta=_DELTA_OF_WORDS * of.delta if is_number(of.delta) else of.delta,
         method=of.vocabulary_method,
         **{name: getattr(of, name) for name in (*both, *_OF_WORDS)},

@@ -209,11 +209,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Refuse to train where delta is above 1 over the noisy number of units, just released, unless it may be."""
         delta = booking.ledger.delta
         weak = large_delta(delta, n_units, booking.ledger.called)
-        if (
-            weak is None
-            or getattr(self, "allow_large_delta", False)
-            or math.isinf(self._promised(booking.plan)[0])
-        ):
+        free = math.isinf(self._promised(booking.plan)[0])
+        if weak is None or free or getattr(self, "allow_large_delta", False):
             return
         whose = "" if delta == self.delta else f" It is that of the ledger, not this fit's {self.delta:g}."
         raise PrivacyError(

@@ -184,11 +184,8 @@ def choose_n_topics_privately(
     common: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "random_state": random_state}
     of_topics |= {"n_jobs": n_jobs, "epsilon": epsilon, "ledger": ledger, **common}
     models = [PrivateLDA(n, **of_topics) for n in numbers]
-    choice = _Choice(
-        epsilon=selection_share * epsilon if is_number(epsilon) else epsilon,
-        n_candidates=len(numbers),
-        **common,
-    )
+    share = selection_share * epsilon if is_number(epsilon) else epsilon
+    choice = _Choice(epsilon=share, n_candidates=len(numbers), **common)
     words, faults = take_words(models[0], X, None, False)
     refuse([*faults_of_estimator(models[0]), *faults_of_call(models[0], X, persons), *faults])
     each = _epsilon_of_each(choice, len(models), epsilon, delta)
@@ -234,13 +231,8 @@ def _scores(
     """Return what each document says of each candidate, from 0 for a loss of ``bound`` to 1 for a gain of it."""
     # Each over its own noisy frequencies, the candidate with the worst of these would seem to gain most.
     plain = np.mean([frequencies(release) for release in releases], axis=0)
-    found = np.mean(
-        [
-            [gains(release, counts, plain=plain, swapped=swapped, n_jobs=n_jobs) for release in releases]
-            for swapped in (False, True)
-        ],
-        axis=0,
-    ).T
+    both = [[gains(each, counts, plain, swapped, n_jobs) for each in releases] for swapped in (False, True)]
+    found = np.mean(both, axis=0).T
     scores = (np.clip(found / bound, -1.0, 1.0) - _MARGIN / bound * np.arange(len(releases)) + 1.0) / 2.0
     return np.clip(scores, 0.0, 1.0)
 

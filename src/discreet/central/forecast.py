@@ -170,15 +170,10 @@ class Learnability:
 
     def with_words_a_unit(self, words: float | None) -> "Learnability":
         """Return the forecast for units of about so many different words; None is the usual number."""
-        longer = learnability(
-            self.n_words, self.n_topics, self.n_units, self.mu, algorithm=self.algorithm, words_a_unit=words
-        )
-        return replace(
-            self,
-            expected_gap=longer.expected_gap,
-            units_for_five_percent=longer.units_for_five_percent,
-            words_a_unit=words,
-        )
+        sizes = self.n_words, self.n_topics, self.n_units, self.mu
+        longer = learnability(*sizes, algorithm=self.algorithm, words_a_unit=words)
+        gap, needed = longer.expected_gap, longer.units_for_five_percent
+        return replace(self, expected_gap=gap, units_for_five_percent=needed, words_a_unit=words)
 
     def in_words(self) -> str:
         """Return the forecast in sentences: the verdict, the words, what the noise costs, and what would change it."""

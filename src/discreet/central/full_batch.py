@@ -227,16 +227,9 @@ def _start(
 def step(state: State, units: Units | ShardedUnits, doc_topic_prior: float, gate: SharedGaussian) -> State:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = _weights_of_rounds(state.unigram)
-    total = round_sum(
-        units,
-        state.theta,
-        state.word_topic,
-        weights,
-        doc_topic_prior,
-        _STEPS_MATCHED if state.contribution.matched and state.round else _STEPS,
-        state.contribution,
-        gate.n_jobs,
-    )
+    how, theta, topics = state.contribution, state.theta, state.word_topic
+    n_steps = _STEPS_MATCHED if how.matched and state.round else _STEPS
+    total = round_sum(units, theta, topics, weights, doc_topic_prior, n_steps, how, gate.n_jobs)
     noisy = gate.release(total, state.round_share, f"round {state.round}", bits=state.contribution.bits)
     if state.frequencies is not None:
         frequencies = state.frequencies.with_round(noisy, weights)

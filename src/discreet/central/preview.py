@@ -26,7 +26,7 @@ from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, Learnability, lea
 from discreet.central.plan import COUNT_SHARE
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, even_weights
-from discreet.central.vocabulary.units import WORDS_OF_A_LANGUAGE, fault_of_language, rank_words
+from discreet.central.vocabulary.units import fault_of_language, rank_words
 from discreet.central.vocabulary.vectorizer import FEW_TEXTS, PrivateCountVectorizer
 from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
@@ -261,7 +261,7 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         1 if persons is None else int(np.unique(persons, return_counts=True)[1].max(initial=0)),
         called,
         expected,
-        language_shares(corpus.vocabulary, tokens, WORDS_OF_A_LANGUAGE),
+        language_shares(corpus.vocabulary, tokens),
         forecast,
         large_delta(topics.delta, n_units, called),
         float(tokens[[word.isdecimal() for word in corpus.vocabulary]].sum() / max(tokens.sum(), 1)),

@@ -139,16 +139,14 @@ class PrivateFit(PrivateEstimator):
         self._check_size(counts.shape)
         counts = counts if order is None else check_counts(counts[:, order])
         with telling(self.callback, "scoring documents"):
-            rows = contributions(
-                self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
-            )
+            bound, weight = self.contribution_bound, self.count_weight
+            rows = contributions(self.release, counts, bound, weight, self.n_jobs)
         if people is not None:
             rows = means_by_person(rows, people, rows[:, 2] > 0)
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
-        noisy = mechanism.release(
-            sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs), stream, booking.reservation
-        )
+        summed = sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs)
+        noisy = mechanism.release(summed, stream, booking.reservation)
         total, nats, count = (float(value) * mechanism.bound.step for value in noisy.tolist())
         self.release_ = numbers.FitRelease(
             gain_total=total,
@@ -209,17 +207,11 @@ def means_by_person(
 
 
 def gains(
-    release: Release,
-    counts: Any,
-    *,
-    plain: NDArray[np.float64] | None = None,
-    swapped: bool = False,
-    n_jobs: int | None = None,
+    release: Release, counts: Any, plain: NDArray[np.float64], swapped: bool, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Return each document's gain a token over the unigram, in nats. Private.
 
-    ``plain``: the unigram to gain on, by default that of the release; ``swapped``: guess the first half from the
-    second.
+    ``plain``: the unigram to gain on; ``swapped``: guess the first half from the second.
     """
     found, alone, _ = _completed(release, counts, plain, swapped, n_jobs)
     return found - alone
@@ -241,15 +233,13 @@ def contributions(
 
 
 def _completed(
-    release: Release, counts: Any, plain: NDArray[np.float64] | None, swapped: bool, n_jobs: int | None
+    release: Release, counts: Any, plain: NDArray[np.float64], swapped: bool, n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the log likelihood a token of each document's second half, under topics and unigram, and its tokens."""
     seen, scored = halves(counts)[:: -1 if swapped else 1]
-    prior = float(release.configuration.get("doc_topic_prior", 0.1))
-    doc_topic = fold_in(release.topic_word, seen, doc_topic_prior=prior, n_jobs=n_jobs)
+    doc_topic = fold_in(release.topic_word, seen, doc_topic_prior=release.doc_topic_prior, n_jobs=n_jobs)
     found = log_likelihood(release.topic_word, doc_topic, scored, n_jobs=n_jobs)
-    weight = frequencies(release) if plain is None else plain
-    alone = scored @ np.log(np.maximum(weight, 1e-300))
+    alone = scored @ np.log(np.maximum(plain, 1e-300))
     n_scored = np.asarray(scored.sum(1), dtype=np.float64).ravel()
     tokens = np.maximum(n_scored, 1)
     return found / tokens, alone / tokens, n_scored

@@ -177,16 +177,13 @@ class PrivateLDA(PrivateTopicModel):
             return few
         if bound is None or self.allow_unlearnable:
             return []
-        least = WORDS_A_TOPIC * self.n_topics  # with fewer there is nothing to learn, whatever the noise
-        width = n_words or least
-        forecast = learnability(
-            width, self.n_topics, bound, gdp_mu(self.epsilon, self.delta), delta=self.delta
-        )
+        width = n_words or WORDS_A_TOPIC * self.n_topics  # fewer learn nothing, whatever the noise
+        mu = gdp_mu(self.epsilon, self.delta)
+        forecast = learnability(width, self.n_topics, bound, mu, delta=self.delta)
         if forecast.difficulty <= HOPELESS:
             return []
         least_of_all = "" if n_words else f"With {WORDS_A_TOPIC} words a topic, which is the best case: "
-        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}"
-        return [ParameterError(said)]
+        return [ParameterError(f"{least_of_all}{forecast.in_words()} Nothing was booked; {_GO_ON}")]
 
     def _faults_of_words(self, n_words: int, spent: str = "Nothing was booked") -> list[DiscreetError]:
         few = self.n_topics > 1 and n_words < self.n_topics * WORDS_A_TOPIC
@@ -210,8 +207,7 @@ class PrivateLDA(PrivateTopicModel):
 
     def _train_on(self, units: Units | ShardedUnits, data: Data, booking: Booking) -> Fitted:
         stream = SecureStream(self.random_state).spawn("topics")
-        noise = booking.plan.how
-        gate = SharedGaussian(booking.reservation, noise, self.privacy_unit, stream, self.n_jobs)
+        gate = SharedGaussian(booking.reservation, booking.plan.how, self.privacy_unit, stream, self.n_jobs)
         mu = gdp_mu(self.epsilon, self.delta)
         n_units = full_batch.count_units(units, gate)
         self._check_delta(n_units, booking)

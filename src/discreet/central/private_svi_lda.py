@@ -112,22 +112,15 @@ def step(
     n_jobs: int | None = None,
 ) -> State:
     """Take one round: sample, sum, noise, update."""
-    bound = Bound(
-        "l2",
-        contribution_bound=settings.contribution_bound,
-        bits=BITS,
-        privacy_unit=settings.privacy_unit,
-    )
-    name = f"round {state.round}"
-    rate = settings.sampling_rate
+    size, rate, name = settings.contribution_bound, settings.sampling_rate, f"round {state.round}"
+    bound = Bound("l2", contribution_bound=size, bits=BITS, privacy_unit=settings.privacy_unit)
     coins = Coins(rate, stream.spawn(f"{name}, sample"))
     total = sampled_sum(units, coins, state.topics, settings, bound, n_jobs)
     mechanism = GaussianMechanism(bound, settings.noise_multiplier, rate)
-    noisy = mechanism.release(
-        BoundedSum(total, bound), stream.spawn(f"{name}, noise"), reservation, n_jobs=n_jobs
-    )
+    own = stream.spawn(f"{name}, noise")
+    noisy = mechanism.release(BoundedSum(total, bound), own, reservation, n_jobs=n_jobs)
     level = np.asarray(noisy * (bound.step / rate), dtype=np.float64)
-    deviation = settings.noise_multiplier * settings.contribution_bound / rate
+    deviation = settings.noise_multiplier * size / rate
     if settings.denoise == "zero":
         level = np.maximum(level, 0.0)
     elif deviation > 0:
@@ -162,8 +155,7 @@ def sampled_sum(
     """Return the sum over the units that enter of their clipped statistics, shape (n_words, n_topics)."""
     if isinstance(units, ShardedUnits):
         return units.sum(sampled_sum, coins, topics, settings, bound)
-    chosen = coins.toss(units.first, units.n_units)
-    return _sum_of_chosen(units, chosen, topics, settings, bound, n_jobs)
+    return _sum_of_chosen(units, coins.toss(units.first, units.n_units), topics, settings, bound, n_jobs)
 
 
 def _sum_of_chosen(

@@ -103,8 +103,7 @@ def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> 
         raw, deviation = square[1:, 1:] / level, noise / level
         size = max(float(np.linalg.norm(expected)), 1e-150)
         alpha = float((raw * expected).sum()) / size**2
-        doubt = deviation / size
-        believed = alpha - _DEVIATIONS * doubt >= _LEAST_ALPHA
+        believed = alpha - _DEVIATIONS * (deviation / size) >= _LEAST_ALPHA
         supposed = alpha * expected
         values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, deviation / np.sqrt(2.0)))
         moment = (axes * np.maximum(values, 0.0)) @ axes.T
@@ -128,8 +127,7 @@ def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy, n_topics
     ``pairs``: strict upper triangle of the released co-occurrence of the paired words, row by row.
     """
     shared = unigram[words.columns] * words.weights
-    length = float(np.linalg.norm(shared[: words.n_paired]))
-    shared = shared / length
+    shared = shared / float(np.linalg.norm(shared[: words.n_paired]))
     along = seen.directions[words.columns]
     with one_blas_thread():
         matrix = (1 + along @ seen.moment @ along.T) * np.outer(shared, shared)
@@ -161,8 +159,7 @@ def starting_topics(
     """Factorise the co-occurrence into topics of shape (n_words, n_topics); columns sum to 1."""
     shared = unigram[chosen] * weights
     shared /= np.linalg.norm(shared)
-    factors = factorize(matrix, shared, n_topics, noise=noise)
-    return on_all_words(factors, unigram, chosen, weights)
+    return on_all_words(factorize(matrix, shared, n_topics, noise=noise), unigram, chosen, weights)
 
 
 def on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], weights: Floats) -> Floats:

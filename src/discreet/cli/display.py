@@ -117,9 +117,8 @@ def print_guarantee(release: Release | NumbersRelease, say: Console) -> None:
     """Print what is promised, and who is quiet that it is not for release: else the promise says so."""
     say.print(release.guarantee)
     if say.quiet and not release.may_leave:
-        console().print(
-            SEEDED if release.determinism == release.REPRODUCIBLE else _UNFIT + release.determinism
-        )
+        seeded = release.determinism == release.REPRODUCIBLE
+        console().print(SEEDED if seeded else _UNFIT + release.determinism)
 
 
 def print_table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -102,15 +102,20 @@ def check_budget(budget: float | None, ledger: Path | None, epsilon: float) -> N
 
 
 def open_ledger(
-    path: Path,
+    path: Path | None,
     epsilon: float,
     delta: float,
     unit: str,
-    unit_name: str | None = None,
+    unit_name: str | None,
     *,
     budget: float | None = None,
-) -> "discreet.Ledger":
-    """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit."""
+) -> "discreet.Ledger | None":
+    """Return the ledger kept in a file, made where there is none; one that exists keeps its name of a unit.
+
+    None where no file was named.
+    """
+    if path is None:
+        return None
     new = not path.exists()
     total = (epsilon if budget is None else budget, delta) if new else (budget, None)
     ledger = discreet.Ledger.open(path, *total, privacy_unit=unit, unit_name=unit_name)
@@ -130,10 +135,9 @@ def ledger_for(
 
     Otherwise the estimator makes one; or, where columns were chosen privately, books where the choice is.
     """
-    if path is not None:
-        return open_ledger(path, epsilon, delta, unit, unit_name)
-    if unit_name is None or choices_of(documents):
-        return None
+    book = open_ledger(path, epsilon, delta, unit, unit_name)
+    if book is not None or unit_name is None or choices_of(documents):
+        return book
     return discreet.Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
 
 

@@ -222,7 +222,7 @@ def check_output_folder(folder: Path, ledger: Path | None = None) -> None:
 
 
 def check_output_file(
-    path: Path,
+    path: Path | None,
     suffixes: tuple[str, ...] = (),
     *,
     option: str = "--out",
@@ -230,8 +230,11 @@ def check_output_file(
 ) -> None:
     """Refuse a file that cannot be written, that somebody may still need, or whose ending says no format we write.
 
+    ``path``: None where nothing is to be written there.
     ``apart`` are files, by what they are called, that it must not be, by whatever name.
     """
+    if path is None:
+        return
     if path.is_dir():
         raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
     if suffixes and path.suffix.lower() not in suffixes:

@@ -80,8 +80,6 @@ def labels_of(
     from discreet.central.prevalence.groups import written
     from discreet.corpus import read_corpus
 
-    if known == "shards":
-        return None
     columns = [documents.labels]
     if len(fields) == 2:
         given: dict[str, Any] = {**options, "label": fields[1], "vocabulary": documents.vocabulary[:1]}

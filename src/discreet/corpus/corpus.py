@@ -43,6 +43,8 @@ _PART = Rule(
     "a share between 0 and 1, or a number of units",
     lambda size: is_number(size) and (is_whole(size) or 0 < size < 1),
 )
+#: What is known of a corpus only where a reader made it.
+_UNREAD: dict[str, Any] = {"fields": (), "n_skipped": 0, "rows": None, "notes": (), "texts_digest": ""}
 
 
 class Documents:
@@ -191,11 +193,7 @@ class Corpus(Documents):
             index=index_of(counts),
             word_origin=origin,
             cut={},
-            fields=(),
-            n_skipped=0,
-            rows=None,
-            notes=(),
-            texts_digest="",
+            **_UNREAD,
         )
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -206,7 +204,7 @@ class Corpus(Documents):
         return None, held | {"texts_digest": ""}  # of this process only: caches must find the same bytes
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        self._set(**{"texts_digest": "", "rows": None, "notes": ()} | state[1])
+        self._set(**_UNREAD | state[1])
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():

@@ -71,11 +71,10 @@ class TextCounter:
         self._vocabulary = vocabulary
         # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
         # Of a list, texts in lower case have its words with capitals, too; documents that are tokens are as they are.
-        self._number: dict[str, int] = (
-            defaultdict(count().__next__) if vocabulary is None else tokenizer.columns(vocabulary)
-        )
+        self._number: dict[str, int] = defaultdict(count().__next__)
         self._of_tokens = self._number
         if vocabulary is not None:
+            self._number = tokenizer.columns(vocabulary)
             self._of_tokens = {word: column for column, word in enumerate(vocabulary)}
         self._single = tokenizer.ngram_range == (1, 1)
         if self._single:
@@ -93,9 +92,8 @@ class TextCounter:
         self._came = hash((self._came, text))
         if self._tokenizer.by_default:
             self._breaks.see(text)
-        self._count(
-            self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text), self._number
-        )
+        cut = self._tokenizer.split if self._single else self._tokenizer.tokens
+        self._count(cut(text), self._number)
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
         """Count one document that was split into tokens already."""
@@ -309,8 +307,7 @@ def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
 def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
     """Do what :func:`check_counts` does, but allow no documents and no words."""
     counts = as_csr(X, advice)
-    data = _whole(counts)
-    counts: Csr = sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+    counts: Csr = sp.csr_matrix((_whole(counts), counts.indices, counts.indptr), shape=counts.shape)
     if not counts.has_canonical_format:
         counts = counts.copy()
         counts.data = counts.data.astype(np.int64)

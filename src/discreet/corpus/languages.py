@@ -345,7 +345,7 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     return StopWords(frozenset(words), tuple(lists))
 
 
-def language_shares(words: Sequence[str], tokens: Any, least: int = 1) -> tuple[tuple[str, float], ...]:
+def language_shares(words: Sequence[str], tokens: Any, least: int = 5) -> tuple[tuple[str, float], ...]:
     """Return the share of a text that stands on the list of each language, the largest first, from 1 % on. Private.
 
     Parameters
@@ -354,7 +354,7 @@ def language_shares(words: Sequence[str], tokens: Any, least: int = 1) -> tuple[
         The words that count: what is left out because it is on a list that is in use is on no other here.
     tokens : array of shape (n_words,)
         How often each stands in the texts.
-    least : int, default 1
+    least : int, default 5
         Different words of a list that the texts must have: one alone may be a word of another language, too.
     """
     total = max(float(sum(tokens)), 1.0)

@@ -132,9 +132,8 @@ class Tokenizer:
         found = collect_stop_words(stop_words, self.languages, lowercase=self.lowercase)
         self.stop_words, self.stop_word_lists = found.words, found.lists
         #: Stop words that were asked for by name, so that counts lose them, too; "auto" is about texts.
-        self.left_out = (
-            frozenset[str]() if isinstance(stop_words, str) and stop_words == "auto" else found.words
-        )
+        by_default = isinstance(stop_words, str) and stop_words == "auto"
+        self.left_out = frozenset[str]() if by_default else found.words
         self._pattern = _compile(token_pattern)
         if keep_links is not None and not isinstance(keep_links, bool):
             raise ParameterError(f"`keep_links` must be True, False or None, got {shown(keep_links)}.")

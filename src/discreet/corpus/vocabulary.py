@@ -489,9 +489,8 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
             words.pop()
         if not words:
             raise CorpusError(f"{name} is empty: expected a vocabulary, one word a line.")
-        if all(
-            map(_GENSIM_LINE.fullmatch, words[1:] or words)
-        ):  # the first line may be a number of documents
+        # The first line may be a number of documents.
+        if all(map(_GENSIM_LINE.fullmatch, words[1:] or words)):
             raise CorpusError(
                 f"{name} is a dictionary of gensim: give what gensim.corpora.Dictionary.load_from_text(path) returns."
             )

@@ -64,14 +64,9 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def undirected(text: str) -> str:
-    """Return text without marks that turn the direction of writing, which may show it as what it is not."""
-    return _DIRECTIONS.sub("\ufffd", text)
-
-
 def clean(text: str) -> str:
-    """Return text as it may be shown: :func:`printable` and :func:`undirected`."""
-    return undirected(printable(text))
+    """Return text as it may be shown: :func:`printable`, and without marks that turn the direction of writing."""
+    return _DIRECTIONS.sub("\ufffd", printable(text))
 
 
 def vocabulary_bytes(words: tuple[str, ...]) -> bytes:

@@ -145,8 +145,7 @@ class Promised:
             if not rule.holds(value):
                 raise ReleaseError(f"{name} must be {rule.words}, but is {shown(value)}.")
             object.__setattr__(self, name, None if value is None else float(value))
-        settings = MappingProxyType(checked_settings(self.configuration))
-        object.__setattr__(self, "configuration", settings)
+        object.__setattr__(self, "configuration", MappingProxyType(checked_settings(self.configuration)))
         if not isinstance(self.ledger, Ledger):
             raise ReleaseError(
                 f"a release needs the ledger that its cost was booked on, but got {kind_of(self.ledger)}."

@@ -61,7 +61,6 @@ from discreet.release.numbers import NumbersRelease, Promised, faults_of_topics
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
-    from discreet.privacy.ledger.ledger import Ledger
     from discreet.privacy.ledger.reservation import Entry
 
 

@@ -81,12 +81,8 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             topic_word[topic, [column[word] for word in listed]] += (1 - _SMOOTHING) / len(listed)
     elif isinstance(topics, tuple) and len(topics) == 2:
         topic_word, words = np.asarray(topics[0], np.float64), tuple(topics[1])
-        if (
-            topic_word.ndim != 2
-            or len(topic_word) < 2
-            or (topic_word < 0).any()
-            or not topic_word.sum(1).all()
-        ):
+        shaped = topic_word.ndim == 2 and len(topic_word) > 1
+        if not shaped or (topic_word < 0).any() or not topic_word.sum(1).all():
             raise ParameterError(_EXPECTED)
     else:
         raise ParameterError(_EXPECTED)

@@ -358,13 +358,8 @@ class TopicPrevalence(PrivateEstimator):
         check_ledger(ledger, plan.event, touched)
         if self.division is None:
             return super()._reserve(ledger, plan)
-        return ledger.reserve(
-            plan.event,
-            self._entry(),
-            division=f"{self.freq} of the {self.division}",
-            touched=touched,
-            at_epsilon=self._event_at,
-        )
+        division, at = f"{self.freq} of the {self.division}", self._event_at
+        return ledger.reserve(plan.event, self._entry(), division=division, touched=touched, at_epsilon=at)
 
     def _purpose(self) -> tuple[str, Sequence[str]]:
         if self.group_selection == "private":

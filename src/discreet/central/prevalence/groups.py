@@ -85,8 +85,6 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
     things.
     """
     dated = start is not None or end is not None
-    if freq is not None:
-        check_frequency(freq)
     if dated and None in (freq, start, end):
         raise ParameterError(f"`freq` and both ends make periods: {_RANGE}.")
     if groups is None:
@@ -156,24 +154,21 @@ def is_name(text: str) -> bool:
     return bool(text) and len(text) <= _LONGEST and printable(text) == text and len(text.splitlines()) == 1
 
 
+def _is_list(given: Any) -> bool:
+    listed = isinstance(given, Sized) and isinstance(given, Iterable)
+    return listed and not isinstance(given, str | bytes | Mapping)
+
+
 def _is_crossed(groups: Any) -> bool:
     """Whether groups are two sequences of names: the rows and the columns of a table."""
-    return (
-        isinstance(groups, Sized)
-        and isinstance(groups, Iterable)
-        and not isinstance(groups, str | bytes | Mapping)
-        and len(groups) == 2
-        and all(isinstance(part, Iterable) and not isinstance(part, str | bytes) for part in groups)
-    )
+    if not _is_list(groups) or len(groups) != 2:
+        return False
+    return all(isinstance(part, Iterable) and not isinstance(part, str | bytes) for part in groups)
 
 
 def _names(given: Any) -> tuple[str, ...]:
     """Return the names of groups as labels are written; ``ParameterError`` where they are none."""
-    if (
-        isinstance(given, str | bytes | Mapping | Set)
-        or not isinstance(given, Iterable)
-        or not isinstance(given, Sized)
-    ):
+    if isinstance(given, Set) or not _is_list(given):
         raise ParameterError(f"`groups` must be a list of names in their order, but is {kind_of(given)}.")
     try:
         found = [written(value) for value in given]
@@ -239,7 +234,8 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
     ParameterError
         Where a date or the frequency is not one, or the range is empty or endless.
     """
-    check_frequency(freq)
+    if freq not in FREQUENCIES:
+        raise ParameterError(f"`freq` must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}.")
     day_first = _day_first(start, end)
     ends = _date(start, day_first), _date(end, day_first)
     if ends[0] is None or ends[1] is None:
@@ -291,12 +287,6 @@ def period_of(value: Any, freq: str, day_first: bool | None = None) -> str:
 def is_period(name: str, freq: str) -> bool:
     """Whether a period of this frequency could be called so."""
     return re.fullmatch(_FORMS[freq], name, re.ASCII) is not None
-
-
-def check_frequency(freq: Any) -> None:
-    """Raise ``ParameterError`` for a frequency that is none."""
-    if freq not in FREQUENCIES:
-        raise ParameterError(f"`freq` must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}.")
 
 
 def _day_first(*ends: Any) -> bool | None:
@@ -353,17 +343,12 @@ def _of_period(value: Any) -> _Date | None:
         return None
 
 
-def _week(day: datetime.date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year:04d}-W{week:02d}"
-
-
 _NAMES: dict[str, Callable[[datetime.date], str]] = {
     "decade": lambda day: f"{day.year // 10 * 10:04d}s",
     "year": lambda day: f"{day.year:04d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
-    "week": _week,
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()),
     "day": lambda day: day.isoformat(),
 }
 _FORMS = {

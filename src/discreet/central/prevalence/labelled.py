@@ -71,9 +71,8 @@ _CORRECT = "with `freq=` each must be a date that tells its period; correct it, 
 
 def contribution_bound(count_weight: float, privacy_unit: str) -> Bound:
     """Return the bound that each unit is held to."""
-    return Bound(
-        "l2", contribution_bound=float(np.hypot(1.0, count_weight)), bits=BITS, privacy_unit=privacy_unit
-    )
+    size = float(np.hypot(1.0, count_weight))
+    return Bound("l2", contribution_bound=size, bits=BITS, privacy_unit=privacy_unit)
 
 
 def reach_in_points(
@@ -115,9 +114,8 @@ class Reach(NamedTuple):
     def hidden(self, n_topics: int, epsilon: float, delta: float, count_weight: float) -> bool:
         """Whether noise will hide the shares of the largest group, and so of all."""
         largest = float(self.units.max())
-        return (
-            epsilon < np.inf and reach_in_points(largest, 1, n_topics, epsilon, delta, count_weight)[0] > 100
-        )
+        how = epsilon, delta, count_weight
+        return epsilon < np.inf and reach_in_points(largest, 1, n_topics, *how)[0] > 100
 
 
 def _reach(counts: Any, labels: "Labels", people: NDArray[np.int64] | None, n_groups: int) -> Reach:
@@ -183,9 +181,8 @@ def _vectors(
 def _mean_by(people: NDArray[np.int64], vectors: Any) -> Any:
     """Average the rows of each person."""
     _, person, many = np.unique(people, return_inverse=True, return_counts=True)
-    member = sp.csr_matrix(
-        (1.0 / many[person], (person, np.arange(len(person)))), shape=(len(many), len(person))
-    )
+    shape = len(many), len(person)
+    member = sp.csr_matrix((1.0 / many[person], (person, np.arange(len(person)))), shape)
     return member @ vectors
 
 
@@ -454,9 +451,8 @@ def one_hot(labels: Iterable[Any], names: tuple[str, ...]) -> sp.csr_matrix:
     columns = np.array(named, np.int64)
     held = columns >= 0
     ends = np.r_[0, np.cumsum(held)]
-    return sp.csr_matrix(
-        (np.ones(int(held.sum()), np.int64), columns[held], ends), shape=(len(named), max(len(names), 1))
-    )
+    shape = len(named), max(len(names), 1)
+    return sp.csr_matrix((np.ones(int(held.sum()), np.int64), columns[held], ends), shape)
 
 
 # ---- what is done with a shard, wherever it is

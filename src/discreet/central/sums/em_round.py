@@ -111,8 +111,7 @@ def round_sum(
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
         assert isinstance(theta, StateStore)
-        public = (topics, word_weights, doc_topic_prior, n_steps, contribution)
-        return units.step(theta, round_sum, *public)
+        return units.step(theta, round_sum, topics, word_weights, doc_topic_prior, n_steps, contribution)
     # This rounds, which is harmless: the integers' norm is what is enforced.
     weights = np.ascontiguousarray(word_weights, dtype=np.float64) / contribution.bound
     prior, exponent = np.float32(doc_topic_prior), float(contribution.exponent)
@@ -296,11 +295,8 @@ def _round(
             begin, n = units.indptr[document], units.indptr[document + 1] - units.indptr[document]
             if n == 0:
                 continue
-            words, counts, state = (
-                units.words[begin : begin + n],
-                units.counts[begin : begin + n],
-                theta[document],
-            )
+            words, counts = units.words[begin : begin + n], units.counts[begin : begin + n]
+            state = theta[document]
             for i in range(n):
                 row = topics[words[i]]
                 for k in range(k_topics):

@@ -226,9 +226,7 @@ class GaussianChoice:
 
     def group_failure(self, size: int) -> float:
         """Return a bound on the probability that a word is listed which only one person's ``size`` units hold."""
-        failures = [
-            gaussian_group_failure(noise, threshold, self.max_words, size) for noise, threshold in self.rounds
-        ]
+        failures = [gaussian_group_failure(*of_round, self.max_words, size) for of_round in self.rounds]
         return min(1.0, sum(failures))
 
     def choose(

@@ -40,10 +40,10 @@ from discreet.engines.engine import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.privacy.row_sums import join_rows
 
-#: Where so much of the text stands on the list of a language, so many different words of it, it is written in it.
-_WRITTEN, WORDS_OF_A_LANGUAGE = 0.1, 5
+#: Where so much of the text stands on the list of a language, it is written in it.
+_WRITTEN = 0.1
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
-_ABOUT_TEXTS: dict[str, Any] = {
+ABOUT_TEXTS: dict[str, Any] = {
     "ngram_range": (1, 1),
     "token_pattern": DEFAULT_TOKEN_PATTERN,
     "lowercase": True,
@@ -141,7 +141,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     """
     if not isinstance(X, Corpus | ShardedCorpus):
         return collect(lambda: _look(X)) if _by_default(settings) and isinstance(X, Collection) else []
-    idle = [name for name, default in _ABOUT_TEXTS.items() if settings.get(name, default) != default]
+    idle = [name for name, default in ABOUT_TEXTS.items() if settings.get(name, default) != default]
     if isinstance(X, ShardedCorpus) and settings.get("stop_words") not in (None, "auto"):
         idle.append("stop_words")
     how = "the shards are written" if isinstance(X, ShardedCorpus) else "the texts are read: read_corpus(...)"

@@ -39,7 +39,6 @@ from discreet._base.threads import count_threads
 from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.methods import SHARE, GaussianChoice, release_coverage
 from discreet.central.vocabulary.units import (
-    WORDS_OF_A_LANGUAGE,
     Choice,
     Documents,
     check_kind,
@@ -284,9 +283,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _plan(self) -> Plan:
         most, delta = int(self.max_words_per_unit), float(self._delta())
-        method = GaussianChoice(
-            float(self.epsilon), delta, most, self.privacy_unit, SHARE, METHODS[self.method]
-        )
+        unit, n_rounds = self.privacy_unit, METHODS[self.method]
+        method = GaussianChoice(float(self.epsilon), delta, most, unit, SHARE, n_rounds)
         return Plan(method.event(), method)
 
     def _tokenizer(self) -> Tokenizer:
@@ -352,12 +350,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if not isinstance(X, Corpus):
             deque(only_texts(X), maxlen=0)
         if math.isfinite(self.epsilon):
-            seen = count_documents(
-                X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT)), self._tokenizer()
-            )
-            strange = fault_of_language(
-                language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel(), WORDS_OF_A_LANGUAGE)
-            )
+            texts = X if isinstance(X, Corpus) else list(islice(X, _LOOKED_AT))
+            seen = count_documents(texts, self._tokenizer())
+            strange = fault_of_language(language_shares(seen.words, np.asarray(seen.counts.sum(0)).ravel()))
             if strange is not None:
                 before = "Before anything is spent, and for you alone, because it is exact: "
                 warn_caller(CorpusWarning(ParameterError(before, *strange.args)))
@@ -405,8 +400,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
 
     def _count(self, X: Any, persons: Any) -> Corpus:
-        cut = self._tokenizer()
-        read = count_documents(X, cut, persons, self._words(), callback=self.callback)
+        read = count_documents(X, self._tokenizer(), persons, self._words(), callback=self.callback)
         return self._chosen(read, self.word_origin_.after(choices_of(X)))
 
     def _chosen(self, read: Documents, origin: WordOrigin) -> Corpus:

@@ -16,7 +16,7 @@ import math
 from typing import Any, NamedTuple
 
 from discreet.errors import PrivacyError
-from discreet.privacy.accounting.planning import solve
+from discreet.privacy.accounting.planning import noise_multiplier_for, solve
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.row_sums import OneCellBound
 
@@ -27,8 +27,6 @@ def table_mechanism(noise: str, epsilon_noise: float, delta: float) -> Mechanism
     """Return what noises one table, at cost ``epsilon_noise`` (``inf``: no noise), of Gaussian noise with ``delta``."""
     if noise == "laplace":
         return LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
-    from discreet.privacy.accounting.planning import noise_multiplier_for
-
     return GaussianMechanism(OneCellBound("l2"), noise_multiplier_for(epsilon_noise, delta))
 
 

@@ -114,13 +114,9 @@ def step(
         own = stream.spawn(f"documents {state.sweep}")
         noisy: Any = settings.mechanism.release(total, own, reservation, n_jobs=n_threads)
         mean = mean + state.sweep**-_FORGETTING * (noisy - mean)
-    topics = _draw_topics(
-        tokens,
-        len(released) * topics_of(released, settings.topic_word_prior).T,
-        np.maximum(mean, 0) + settings.doc_topic_prior,
-        stream.spawn(f"draws of sweep {state.sweep}").words(len(tokens.words)),
-        n_threads,
-    )
+    table = len(released) * topics_of(released, settings.topic_word_prior).T
+    bits = stream.spawn(f"draws of sweep {state.sweep}").words(len(tokens.words))
+    topics = _draw_topics(tokens, table, np.maximum(mean, 0) + settings.doc_topic_prior, bits, n_threads)
     return State(topics, state.sweep + 1, mean), released
 
 

@@ -110,13 +110,8 @@ class HybridGibbsLDA(PrivateTopicModel):
         return [*faults, *validate.collect(*checks, lambda: check_delta(self.delta))]
 
     def _plan(self) -> Plan:
-        run = plan(
-            self.noise,
-            1.0 if self.epsilon is None and self.epsilon_noise is None else self.epsilon,
-            self.epsilon_noise,
-            self.delta,
-            self.n_sweeps,
-        )
+        epsilon = 1.0 if self.epsilon is None and self.epsilon_noise is None else self.epsilon
+        run = plan(self.noise, epsilon, self.epsilon_noise, self.delta, self.n_sweeps)
         return Plan(run.event, run)
 
     def _promised(self, plan: Plan) -> tuple[float, float]:

@@ -53,8 +53,7 @@ def audit(
 
     how_found: dict[str, Any] = {"noise": "any", "n_jobs": -1} | named_values(set_, _OTHERS, "--set")
     say = console(quiet=quiet)
-    if json_ is not None:
-        check_output_file(json_, option="--json")
+    check_output_file(json_, option="--json")
     train = find_trainer(trainer, topics, epsilon, delta)
     known = how.format_of(corpus)
     options = how.options(known)

@@ -192,9 +192,7 @@ def _measure(
     from discreet import evaluate as measures
 
     topics, weight = release.topic_word, release.topic_weight
-    value = release.configuration.get("doc_topic_prior", 0.1)
-    prior = float(value) if isinstance(value, int | float) and value > 0 else 0.1
-    inferred: dict[str, Any] = {"n_jobs": -1, "doc_topic_prior": prior}
+    inferred: dict[str, Any] = {"n_jobs": -1, "doc_topic_prior": release.doc_topic_prior}
     matched, sizes = _matched(release, documents, "--corpus")
 
     def perplexity(of: Any, **how: Any) -> float:

@@ -82,13 +82,9 @@ def _fit(
     say = display.console(quiet=quiet)
     if not checks:
         check_output_folder(out, ledger)
-    if report is not None:
-        check_output_file(report, PAGE, option="--report", apart={"--ledger": ledger})
+    check_output_file(report, PAGE, option="--report", apart={"--ledger": ledger})
     files.check_budget(budget, ledger, epsilon)
-    defaults = {
-        name: each.default for name, each in inspect.signature(discreet.fit_topics).parameters.items()
-    }
-    others = [name for name in defaults if name not in _SAID]
+    others = [name for name in inspect.signature(discreet.fit_topics).parameters if name not in _SAID]
     given: dict[str, Any] = {
         "privacy_unit": None,
         "epsilon": epsilon,
@@ -133,9 +129,7 @@ def _fit(
     if cut is not None and cut.stop_word_lists:
         usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.")
-    book = None
-    if ledger is not None:
-        book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
+    book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
     carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     asks = not checks and display.asks_before(yes, quiet)
     if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
@@ -144,9 +138,7 @@ def _fit(
                 "shards are not looked at as a whole: check a file of the texts, or pass --yes."
             )
         shown = display.console() if asks else display.console_of_results()
-        run = ready(
-            **defaults | given | {"texts_or_corpus": documents, "ledger": book, "unit_name": unit_name}
-        )
+        run = ready(**given | {"texts_or_corpus": documents, "ledger": book, "unit_name": unit_name})
         seen = run.preview()
         for line in seen.in_words(as_option("fit")):
             shown.print(PRIVATE + line)
@@ -251,8 +243,7 @@ def _words(documents: "discreet.Corpus", vocabulary: Path | None, settings: dict
     if origin.is_public:
         return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
     source = "the words of the texts" if vocabulary is None else f"the words of {vocabulary}"
-    listed = origin.kind != "from text"
-    flag = " (if they were not made from these texts: --vocabulary-is-public)" * listed
+    flag = " (if they were not made from these texts: --vocabulary-is-public)" * (origin.kind != "from text")
     spent = f"{100 * settings.get('vocabulary_share', 0.25):g} % of epsilon"
     return f"Words: chosen privately from {source}, with {spent}{flag}; fewer than two a topic end the run."
 

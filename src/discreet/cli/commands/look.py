@@ -54,8 +54,7 @@ def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | Non
         raise ReleaseError(
             "--audit and --fit are about topics: they stand in the report of a model's folder."
         )
-    if table is not None:
-        check_output_file(table, (".csv",), option="--table")
+    check_output_file(table, (".csv",), option="--table")
     content = path.read_bytes()  # shares hold a copy of their ledger
     if FitRelease.SEAL.schema.encode() in content:
         raise ReleaseError(f"{path} says how good a model is: discreet report MODEL --fit {path}.")
@@ -108,8 +107,7 @@ def compare(first: Path, second: Path, out: Path | None = None) -> None:
             "topics are compared, of two folders; `discreet report` shows a file of shares by itself."
         )
     pair = discreet.Release.load(first), discreet.Release.load(second)
-    if out is not None:
-        check_output_file(out, PAGE)
+    check_output_file(out, PAGE)
     found = comparison.compare(*pair)
     print_comparison(found, console_of_results())
     if out is not None:

@@ -68,10 +68,8 @@ def prevalence(
 
     written_to = {"--ledger": ledger, "--out": out, "its card": out.with_suffix(".md"), "--report": report}
     files.check_release_file(out, ledger)
-    if report is not None:
-        check_output_file(report, PAGE, option="--report", apart=written_to | {"--report": None})
-    if table is not None:
-        check_output_file(table, (".csv",), option="--table", apart=written_to)
+    check_output_file(report, PAGE, option="--report", apart=written_to | {"--report": None})
+    check_output_file(table, (".csv",), option="--table", apart=written_to)
     files.check_budget(budget, ledger, epsilon)
     others = named_values(set_, _OTHERS, "--set")
     known = how.format_of(corpus)
@@ -86,9 +84,7 @@ def prevalence(
     owned = person is not None if documents is None else documents.persons is not None
     unit = "person" if owned else "document"
     called = unit_name or files.name_of_unit(unit, release)
-    book = None
-    if ledger is not None:
-        book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
+    book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
     shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
     say = console(quiet=quiet)
@@ -97,14 +93,8 @@ def prevalence(
     say.print(_promise(release, source if owned else None, named))
     with progress(quiet=quiet) as callback:
         if documents is None:
-            documents = discreet.read_corpus(
-                corpus,
-                known,
-                label=fields[0] or None,
-                vocabulary=release.vocabulary,
-                callback=callback,
-                **options,
-            )
+            options |= {"label": fields[0] or None, "vocabulary": release.vocabulary}
+            documents = discreet.read_corpus(corpus, known, callback=callback, **options)
             files.say_skipped(documents, say)
         if book is None:
             if math.isfinite(epsilon) and ledger_of_choices(documents) is None:

@@ -61,8 +61,7 @@ def review(
 
     if out is not None:
         check_output_folder(out)
-    if write_edits is not None:
-        check_output_file(write_edits, option="--write-edits")
+    check_output_file(write_edits, option="--write-edits")
     if (shares is None) != (shares_out is None):
         raise ParameterError(
             "shares are reviewed from one file into another: --shares FILE and --shares-out NEW.json."

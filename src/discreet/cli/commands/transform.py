@@ -90,8 +90,7 @@ def write_shares(
             done = rows.stop
             yield columns
 
-    writer = _WRITERS[out.suffix.lower()]
-    write_file(out, lambda file: writer(blocks(), file))
+    write_file(out, lambda file: _WRITERS[out.suffix.lower()](blocks(), file))
     return done
 
 

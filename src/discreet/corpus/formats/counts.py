@@ -39,16 +39,16 @@ class _Lines(NamedTuple):
     n_rows: int
     n_columns: int
     n_entries: int
+    #: Number of the first line behind the header.
     first: int
-    """Number of the first line behind the header."""
+    #: 3, or 2 where the count is left out and is 1.
     n_fields: int = 3
-    """3, or 2 where the count is left out and is 1."""
+    #: Whether a count may be written as ``2.0``.
     real: bool = False
-    """Whether a count may be written as ``2.0``."""
+    #: Smallest count allowed.
     least: int = 1
-    """Smallest count allowed."""
+    #: Lines that start so are skipped.
     comment: bytes | None = None
-    """Lines that start so are skipped."""
 
 
 def read_uci(path: PathLike, callback: Callback | None) -> Counted:

@@ -104,7 +104,7 @@ def gather(
     counter = None if spill is None else spill.counter
     counter = counter or TextCounter(reading.tokenizer, reading.vocabulary)
     persons, labels, rows = list[Any](), list[int | str](), array("q")
-    number_of_person, label_seen = dict[str, int](), dict[str, str]()  # each is held once
+    numbers, label_seen = dict[str, int](), dict[str, str]()  # each is held once
     n_records = n_skipped = 0
     # Rows that `skip_empty` would leave out. A text alone may be the name of its column.
     n_missing = n_blank = n_nobody = n_headers = 0
@@ -130,11 +130,9 @@ def gather(
             n_skipped += 1
             continue
         missing = _is_missing(record.text)
-        n_missing, n_blank, n_nobody = (
-            n_missing + missing,
-            n_blank + (blank and not missing),
-            n_nobody + nobody,
-        )
+        n_missing += missing
+        n_blank += blank and not missing
+        n_nobody += nobody
         if reading.skip_empty:
             rows.append(n_records - 1)
         fault = _count(record.text, counter, reading, only_check=bool(problems.found))
@@ -147,10 +145,7 @@ def gather(
                 why = why_nobody(record.person)
                 faults.append(f"field {fields.person!r} must name the person, found {why}")
             else:
-                number = (
-                    number_of_person.setdefault(person, len(number_of_person)) if spill is None else person
-                )
-                persons.append(number)
+                persons.append(numbers.setdefault(person, len(numbers)) if spill is None else person)
         if fields.label is not None:
             label: Any = "" if _is_missing(record.label) else record.label
             if isinstance(label, date):
@@ -181,7 +176,7 @@ def gather(
     problems.check()
     if n_headers:
         problems.notes.append(f"of the rows left out, {n_headers:,} repeated the names of the columns")
-    if number_of_person and all(map(_DATE.fullmatch, number_of_person)):
+    if numbers and all(map(_DATE.fullmatch, numbers)):
         problems.notes.append(f"the persons in {quoted(str(fields.person))} look like dates")
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")

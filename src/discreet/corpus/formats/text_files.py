@@ -165,11 +165,10 @@ def _delimiter_of(lines: list[str], wanted: list[str], usual: str) -> str:
     """
     names = {one: _names_of(lines, one) for one in dict.fromkeys((usual, *_BETWEEN))}
     showing = [one for one, found in names.items() if set(wanted) <= set(found)]
-    if usual in showing or len(names[usual]) > 1:
-        parting = []
-    else:
-        parting = [one for one, found in names.items() if len(found) > 1 and all(map(is_field_name, found))]
-    others = [] if usual in showing else showing or parting
+    if usual in showing:
+        return usual
+    parting = [one for one, found in names.items() if len(found) > 1 and all(map(is_field_name, found))]
+    others = showing or (parting if len(names[usual]) < 2 else [])
     return others[0] if len(others) == 1 else usual
 
 
@@ -243,9 +242,8 @@ def read_txt(path: PathLike, reading: Reading) -> Corpus:
             f'{name} is a file; format="txt" reads a folder of .txt files (unpack an archive of them), '
             'format="lines" a document a line.'
         )
-    names, ignored = _documents(
-        file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()
-    )
+    inside = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    names, ignored = _documents(inside)
     others = _named(ignored)
     if not names:
         found = f"only {others}; save them as .txt" if ignored else "nor any other"

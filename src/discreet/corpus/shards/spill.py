@@ -77,9 +77,8 @@ class Spill:
             for number in np.unique(place).tolist():
                 chosen = order[cuts[number] : cuts[number + 1]]
                 counts: Csr = rows.counts[chosen]
-                labels = (
-                    np.zeros(0, np.uint8) if rows.labels is None else json_bytes(rows.labels[chosen].tolist())
-                )
+                said = rows.labels
+                labels = np.zeros(0, np.uint8) if said is None else json_bytes(said[chosen].tolist())
                 opened = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 with os.fdopen(opened, "ab") as file:
                     for array in (tags[chosen], np.diff(counts.indptr), counts.indices, counts.data, labels):

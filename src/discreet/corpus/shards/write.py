@@ -20,7 +20,7 @@ from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
 from discreet.corpus.formats.tabular import holds_frames, read_frames
 from discreet.corpus.read import refuse_options
-from discreet.corpus.shards.shard_file import Manifest, Rows, write_manifest
+from discreet.corpus.shards.shard_file import Manifest, Rows, Shard, write_manifest
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import ShardCutter, Spill, new_folder
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
@@ -100,14 +100,10 @@ def write_shards(
     if isinstance(corpus, Corpus | ShardedCorpus):
         if vocabulary is not None or words_are_public:
             raise ParameterError("a corpus has words, and says where they come from; leave both options out.")
-        owned = corpus.unit == "person"
-        pieces = (
-            _of_corpus(corpus) if isinstance(corpus, Corpus) else (shard.read() for shard in corpus.shards)
-        )
+        pieces = _of_corpus(corpus) if isinstance(corpus, Corpus) else map(Shard.read, corpus.shards)
         with new_folder(folder) as new:
-            return _fill(
-                pieces, corpus, ShardCutter(new, shard_documents, owned), callback, corpus.n_documents
-            )
+            cutter = ShardCutter(new, shard_documents, corpus.unit == "person")
+            return _fill(pieces, corpus, cutter, callback, corpus.n_documents)
     stream = _Stream(corpus, vocabulary, words_are_public)
     with new_folder(folder) as new:
         pieces = stream.routed(Spill(new)) if stream.owned else (rows for rows, *_ in stream.pieces())

@@ -212,9 +212,8 @@ def growth(sums: Sums, level: float = 0.95) -> Differences:
 def against_rest(sums: Sums, level: float = 0.95) -> Differences:
     """Compare each group with all others added up, all groups and topics together."""
     noise = sums.noise * np.sqrt(max(len(sums.topics) - 1, 1))
-    rest = Sums(
-        sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts, float(noise), sums.count_weight
-    )
+    topics, counts = sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts
+    rest = Sums(topics, counts, float(noise), sums.count_weight)
     return differences(sums, rest, level, together=True)
 
 
@@ -305,10 +304,9 @@ def _smooth(values: Floats, variance: Floats, step: Floats) -> tuple[Floats, Flo
         guess[t], width[t] = (mean[t - 1], spread[t - 1] + step) if t else (0.0, _FLAT)
         total, surprise = width[t] + variance[t], values[t] - guess[t]
         told = np.isfinite(total) & (total > 0)
-        gain = np.where(told, width[t] / np.where(told, total, 1.0), np.isfinite(total))
-        fit = np.log(np.where(told, total, 1.0)) + np.where(
-            told, surprise**2 / np.where(told, total, 1.0), 0.0
-        )
+        safe = np.where(told, total, 1.0)
+        gain = np.where(told, width[t] / safe, np.isfinite(total))
+        fit = np.log(safe) + np.where(told, surprise**2 / safe, 0.0)
         likelihood -= 0.5 * np.where(seen, fit, 0.0)  # the first value only says where the series begins
         seen |= np.isfinite(variance[t])
         mean[t], spread[t] = guess[t] + gain * surprise, width[t] * (1 - gain)

@@ -237,9 +237,8 @@ class PrevalenceRelease(NumbersRelease):
         periods, which are compared with each other.
         """
         names = self.periods or self.groups
-        return changes.against_rest(self._some(names), checked_level(level)).named(
-            self.topics, names, "in all the others together"
-        )
+        found = changes.against_rest(self._some(names), checked_level(level))
+        return found.named(self.topics, names, "in all the others together")
 
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.
