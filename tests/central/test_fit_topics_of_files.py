@@ -201,7 +201,9 @@ def test_columns_of_what_has_none_and_files_that_are_not_there(columns):
     with pytest.raises(ParameterError, match="persons="):
         fit_topics(columns["note"], person="patient", **HOW)
     with pytest.raises(ParameterError, match="persons="):  # each text was protected for itself
-        share_topics(columns["note"], {"a": ["b"], "c": ["d"]}, person="patient", epsilon=1.0, ledger=ledger)
+        share_topics(
+            columns["note"], {"a": ["bed"], "c": ["door"]}, person="patient", epsilon=1.0, ledger=ledger
+        )
     assert not ledger.entries
     secret = "the patient in bed four"
     with pytest.raises(CorpusError, match="no file or folder") as told:

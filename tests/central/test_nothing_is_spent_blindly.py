@@ -53,7 +53,7 @@ def test_more_topics_than_the_chosen_words_tell_apart_cost_no_more_than_the_word
     assert "ends at too few words, the choice of words stays booked, at epsilon = 0.2138. It goes on" in str(
         warned[0].message
     )
-    assert "check_topics looks, and spends nothing" in str(warned[0].message)
+    assert "check_topics looks before, and spends nothing" in str(warned[0].message)
     assert "words cannot tell 13 topics apart, whatever the noise: ask for at most n_topics=" in str(
         caught.value
     )
@@ -125,6 +125,7 @@ def test_how_often_fits_end_without_topics_is_foretold():
     assert abs(ends - 60 * chance) < 3 * np.sqrt(60 * chance * (1 - chance))
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.WeakForecastWarning")
 def test_a_delta_that_is_too_large_for_certain_costs_nothing():
     texts, ledger = some(8000), Ledger(2.0, 1e-3)
     with pytest.raises(

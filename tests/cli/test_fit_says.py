@@ -105,7 +105,7 @@ def test_a_delta_too_large_is_refused_with_the_option_that_goes_on(capsys, notes
     code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--delta", "0.01")
     assert code == 2
     assert "--delta = 0.01 is too large: there are about " in said
-    assert "stays booked; --set allow_large_delta=true goes on" in said
+    assert "Nothing was booked; --set allow_large_delta=true goes on" in said
     assert not (tmp_path / "m").exists()
     page = tmp_path / "page.html"
     more = ("--delta", "0.01", "--set", "allow_large_delta=true", "--report", page)

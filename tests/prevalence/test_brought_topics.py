@@ -233,7 +233,7 @@ def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
     assert not ledger.entries
 
 
-@pytest.mark.parametrize("words", [["cold soup"], ["e-mail"], ["the", "and"]])
+@pytest.mark.parametrize("words", [["cold soup"], ["e-mail", "x"]])
 def test_a_topic_that_no_text_can_have_is_named(words, tmp_path):
     """Its share was released, and told of nothing."""
     said = rf"topic 'odd' has no word that a text can have, as texts are cut: {sorted(words)[0]!r}"

@@ -303,7 +303,7 @@ NAMED_ELSEWHERE = {
     # A subject of the battery is run again on the noise that it had.
     "privacy/battery/subject.py": {"_derive"},
     # Parameters of estimators.
-    "central/_fit_topics.py": {"epsilon", "privacy_unit"},
+    "central/_fit_topics.py": {"delta", "epsilon", "privacy_unit"},
     "central/choose_n_topics.py": {"epsilon"},
     "central/preview.py": {"epsilon"},
     "release/private_estimator.py": {"delta", "epsilon", "_entry"},

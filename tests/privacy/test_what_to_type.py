@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
 from discreet.cli.app import as_option
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, PrivacyError
 
 TEXTS = ["the senate passed a law", "a storm hit the coast"] * 400
 EASY = {"n_topics": 2, "allow_unlearnable": True, "random_state": 0}
@@ -42,9 +42,10 @@ def test_one_estimator_names_its_epsilon():
 def test_a_delta_larger_than_the_ledgers_is_called_that():
     ledger = Ledger(4.0, 1e-6)
     vectorizer = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, ledger=ledger)
-    told = str(refused(lambda: vectorizer.fit(TEXTS)))
-    assert "delta = 1e-05 is above that of the ledger, 1e-06, at which its releases are told" in told
-    assert "leave delta out" in told
+    with pytest.raises(
+        PrivacyError, match="1e-05 is above that of the ledger, 1e-06, at which its releases are told"
+    ):
+        vectorizer.fit(TEXTS)
 
 
 def test_a_new_ledger_is_its_persons_and_stays_as_somebody_sets_it(tmp_path):

@@ -59,9 +59,11 @@ class PrivateFit(PrivateEstimator):
     ----------
     release : Release
         The model to score.
-    epsilon, delta : float, default 0.1, and the delta of the ledger, or 1e-6
-        The promise. epsilon adds to what the topics cost, and one number needs little: hence not 1.0, as for topics.
-        ``inf`` is the non-private twin.
+    epsilon : float, default 0.1
+        It adds to what the topics cost, and one number needs little: hence not 1.0, as for topics. ``inf`` is the
+        non-private twin.
+    delta : float, optional
+        By default that of the ledger, or 1e-6.
     privacy_unit : {"document", "person"}, optional
         As for :class:`PrivateLDA`.
     contribution_bound : float, default 1.0

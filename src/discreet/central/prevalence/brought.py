@@ -103,7 +103,7 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             shown = ", ".join(map(repr, listed[:5]))
             raise ParameterError(
                 f"topic {name!r} has no word that a text can have, as texts are cut: {shown}. Expected single "
-                "words, without hyphens, of two letters or more, that are no stop words."
+                "words, without hyphens, of two letters or more."
             )
     return made if names is None else made.with_topic_names(dict(enumerate(names, 1)))
 

@@ -125,9 +125,11 @@ class TopicPrevalence(PrivateEstimator):
     groups : sequence of str, optional
         The public list of groups. Two sequences of names are the rows and columns of a cross table; so are these groups
         and the periods of ``freq`` from ``start`` to ``end``. Not given: these periods alone.
-    epsilon, delta : float, default 0.25, and the delta of the ledger, or 1e-6
-        The promise of the shares. epsilon adds to what the topics cost, and sums over groups need less than topics do:
-        hence not 1.0, as for those. ``inf`` is the non-private twin.
+    epsilon : float, default 0.25
+        It adds to what the topics cost, and sums over groups need less than topics do: hence not 1.0, as for those.
+        ``inf`` is the non-private twin.
+    delta : float, optional
+        By default that of the ledger, or 1e-6.
     privacy_unit : {"document", "person"}, optional
         Whose presence is hidden: by default the person's where it is known whose the documents are, or where the topics
         or the ledger protect persons, and the document's otherwise. "person" needs ``persons``; a person then weighs
