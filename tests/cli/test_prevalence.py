@@ -261,7 +261,13 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
     (tmp_path / "one.txt").write_text("north\n")
     for name, model, more, told in (
         ("a", ward_notes / "model", (), "Protecting each document. Use --person"),
-        ("b", tmp_path / "of persons", (), "though the topics protect persons"),
+        (
+            "b",
+            tmp_path / "of persons",
+            ("--set", "privacy_unit=document"),
+            "though the topics protect persons",
+        ),
+        ("d", tmp_path / "of persons", (), "--person FIELD; --set privacy_unit=document protects each"),
         ("c", tmp_path / "of persons", ("--person", "patient"), "Protecting each person (field 'patient')"),
     ):
         arguments = ["prevalence", model, tmp_path / "notes.csv", "--read", "delimiter=;", *more]
@@ -275,7 +281,8 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
             "--set",
             "unlisted=leave_out",
         ]
-        assert run([str(part) for part in [*arguments, "--out", tmp_path / f"{name}.json"]]) == 0
+        code = run([str(part) for part in [*arguments, "--out", tmp_path / f"{name}.json"]])
+        assert code == 2 * (name == "d")
         said = capsys.readouterr().err
         assert told in said
         assert "least in" not in said  # there is one group

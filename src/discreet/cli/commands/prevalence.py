@@ -21,7 +21,7 @@ from discreet.cli.shares import (
 from discreet.errors import CorpusWarning, ParameterError
 
 #: What ``--set`` names.
-_OTHERS = ("division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
+_OTHERS = ("privacy_unit", "division", "unlisted", "selection_share", "max_groups_per_unit", "count_weight")
 
 
 def prevalence(
@@ -82,6 +82,14 @@ def prevalence(
     options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "person": person}
     documents: Any = files.open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = person is not None if documents is None else documents.persons is not None
+    said = others.pop("privacy_unit", None)
+    if said is None and release.promise.privacy_unit == "person" and not owned and math.isfinite(epsilon):
+        raise ParameterError(
+            "the topics protect persons: name the field that says whose each document is, --person FIELD; --set "
+            "privacy_unit=document protects each document on its own."
+        )
+    if said is not None and (said != "document" or owned):
+        raise ParameterError("--set privacy_unit= takes document alone, and not beside persons.")
     unit = "person" if owned else "document"
     called = unit_name or files.name_of_unit(unit, release)
     book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
