@@ -246,7 +246,7 @@ def fit_topics(
     run = ready(**locals())  # nothing but the parameters yet
     words, topics, book, counts, persons = run.words, run.topics, run.book, run.texts, run.persons
     if isinstance(counts, Corpus):
-        look_at(run.looked_at(), words, topics, book.called, run.in_turn if run.chosen else None)
+        look_at(run.preview(), words, topics, run.in_turn if run.chosen else None)
     if run.chosen and word_vectors is not None:
         check_vectors(word_vectors)
     public = None if run.chosen else read_public(topics, run.listed)
@@ -339,7 +339,7 @@ class Run(NamedTuple):
 
     def preview(self) -> Preview:
         """Say what would come of it."""
-        return preview(self.looked_at(), self.words, copy.copy(self.topics), self.book.called)
+        return preview(self.looked_at(), self.words, self.topics, self.book, self.where)
 
     def booked(self, book: Ledger) -> list[Booking]:
         """Book words, and then all that they do not decide of; refuse where the rest would not fit.
@@ -393,7 +393,9 @@ def ready(**given: Any) -> Run:
     if of.prevalence is not None or by is not None:
         by = by if of.prevalence is None else labels_for(texts, by)
         check_rows_of_labels(texts, by, persons)
-        about_groups = faults_with_topics(of.prevalence, texts, by, unit, of.epsilon, of.n_topics)
+        about_groups = faults_with_topics(
+            of.prevalence, texts, by, unit, (of.epsilon, of.delta), of.random_state, of.n_topics
+        )
     theirs = ledger_of_choices(texts)
     refuse(
         [

@@ -29,7 +29,7 @@ from discreet.corpus.vocabulary import (
 from discreet.errors import CorpusError, CorpusWarning, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.numbers import public_settings
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, steps_of_pipeline
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, pipelines
 from discreet.release.release import Release, ReleasedTopics
 
 
@@ -160,10 +160,6 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             *faults_of_shards(X, persons, getattr(self, "engine", None)),
         ]
 
-    def _faults_of_words(self, n_words: int, spent: str = "") -> list[DiscreetError]:
-        """Say where so few words cannot tell the topics apart, and what was spent."""
-        return []
-
     def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns.
 
@@ -231,7 +227,7 @@ def _refuse_words_of_a_pipeline() -> None:
 
     A pipeline hands on a bare matrix: only the pipeline itself knows who made it.
     """
-    for step in steps_of_pipeline():
+    for step in [step for pipeline in pipelines() for _, step in pipeline.steps]:
         if getattr(step, "fixed_vocabulary_", True) is False:
             raise PrivacyError(
                 f"{type(step).__name__} took its words from the texts, which no noise covers; nothing was booked. "

@@ -54,6 +54,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
 from discreet.release.private_estimator import (
+    DELTA,
     Plan,
     PrivateEstimator,
     book_together,
@@ -118,7 +119,7 @@ def choose_n_topics_privately(
     candidates: Sequence[int],
     *,
     epsilon: float,
-    delta: float = 1e-6,
+    delta: float | None = None,
     privacy_unit: str | None = None,
     persons: Any = None,
     selection_share: float = 0.1,
@@ -139,8 +140,10 @@ def choose_n_topics_privately(
         As for :meth:`discreet.PrivateLDA.fit`; words must be public, or their choice booked on ``ledger``.
     candidates : sequence of int
         Numbers of topics, two or more; each costs.
-    epsilon, delta : float
+    epsilon : float
         The promise of everything that is released.
+    delta : float, optional
+        By default that of the ledger, or 1e-6.
     privacy_unit : {"document", "person"}, optional
         By default the person, where it is known whose the documents are.
     persons : array-like of shape (n_documents,), optional
@@ -181,6 +184,8 @@ def choose_n_topics_privately(
     refuse(faults_of({"selection_share": selection_share, "contribution_bound": contribution_bound}, _OWN))
     if privacy_unit is None:
         privacy_unit = "person" if persons is not None or knows_persons(X) else "document"
+    book = ledger or ledger_of_choices(X)
+    delta = getattr(book, "delta", DELTA) if delta is None else delta
     common: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "random_state": random_state}
     of_topics |= {"n_jobs": n_jobs, "epsilon": epsilon, "ledger": ledger, **common}
     models = [PrivateLDA(n, **of_topics) for n in numbers]
@@ -189,7 +194,7 @@ def choose_n_topics_privately(
     words, faults = take_words(models[0], X, None, False)
     refuse([*faults_of_estimator(models[0]), *faults_of_call(models[0], X, persons), *faults])
     each = _epsilon_of_each(choice, len(models), epsilon, delta)
-    book = ledger or ledger_of_choices(X) or Ledger(epsilon, delta, privacy_unit=privacy_unit)
+    book = book or Ledger(epsilon, delta, privacy_unit=privacy_unit)
     for model in models:
         model.epsilon = each
     public = [read_public(model, words.words) for model in models]

@@ -16,7 +16,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, pdtrc
@@ -80,7 +80,10 @@ class Preview(NamedTuple):
     words_at: tuple[tuple[float, float], ...]
     #: And at this one where half of it goes to the choice of words.
     words_at_half: float
-    #: The probability that enough words are chosen, and that enough units are counted for topics to be trained.
+    #: What it was told to go on with, whatever the texts are.
+    told: frozenset[str]
+    #: The probability that any word is chosen, that enough are, and that enough units are counted to train topics.
+    any_word: float
     enough_words: float
     enough_units: float
     #: The probability that delta is small enough for the number of units that is counted.
@@ -93,15 +96,15 @@ class Preview(NamedTuple):
 
     @property
     def ends(self) -> dict[str, str]:
-        """Return what would end a fit without topics for certain, and what goes on all the same."""
-        chances = {"n_topics": min(self.enough_words, self.enough_units), "delta": self.small_delta}
-        return {about: _GO_ON[about] for about, chance in chances.items() if chance < _CERTAIN}
+        """Return what would end a fit without topics for certain, and what goes on all the same, if anything does."""
+        enough = min(self.enough_words, self.enough_units)
+        chances = {"words": self.any_word, "n_topics": enough, "delta": self.small_delta}
+        return {about: _GO_ON.get(about, "") for about, chance in chances.items() if chance < _CERTAIN}
 
     @property
     def few_words(self) -> bool:
         """Whether so many words cannot tell the topics apart, whatever the noise."""
-        topics = self.forecast.n_topics
-        return topics > 1 and round(self.n_words) < WORDS_A_TOPIC * topics
+        return round(self.n_words) < _least_words(self.forecast.n_topics)
 
     def faults(self) -> list[tuple[str, ParameterError]]:
         """Return what would make the fit hopeless, with what would help, and the parameter that each is about."""
@@ -145,13 +148,14 @@ class Preview(NamedTuple):
             few = (
                 f"{words} word{'s' * (words != 1)} would be chosen from {self._whose('the texts of ')}{among}"
             )
-            said = f"About {few}, too few to tell {topics} topics apart: "
+            apart = f", too few to tell {topics} topics apart" * (topics > 1)
+            said = f"About {few}{apart}: "
             if listed:
                 said, more = (
                     f"The list has {words} words, too few to tell {topics} topics apart: ",
                     "take a longer one.",
                 )
-            told.append(("n_topics", ParameterError(said + ask + more)))
+            told.append(("words" if "words" in self.ends else "n_topics", ParameterError(said + ask + more)))
         if self.enough_units < 1 - _LIKELY and self.enough_words >= _CERTAIN:
             chance = math.ceil(100 * (1 - self.enough_units))
             said = (
@@ -161,11 +165,11 @@ class Preview(NamedTuple):
                 "shares alone."
             )
             told.append(("n_topics", ParameterError(said)))
-        if self.n_empty == self.n_documents and listed:
-            told.append(("text", ParameterError(_NO_WORD)))
+        if listed and "words" in self.ends:
+            told.append(("words", ParameterError(_NO_WORD)))
         if self.delta is not None:
             told.append(("delta", ParameterError(f"`delta` {self.delta}")))
-        return told
+        return [(about, fault) for about, fault in told if about not in self.told]
 
     def _whose(self, texts_of: str = "") -> str:
         return f"{texts_of * (self.called != 'document')}{self.n_units:,} {plural(self.called)}"
@@ -193,41 +197,65 @@ class Preview(NamedTuple):
             lines.append(f"{'Refused' if about in self.ends else 'Warning'}: {fault.told(name)}")
         return lines
 
-    def refuse(self, topics: PrivateLDA) -> None:
+    def refuse(self) -> None:
         """Refuse a fit that would end without topics for certain, unless it was told to go on."""
-        told = {about: fault for about, fault in self.faults() if not _is_told_to_go_on(about, topics)}
-        if ends := {about: go_on for about, go_on in self.ends.items() if about in told}:
-            parts = [part for about in ends for part in (*told[about].args, " ")]
-            go_on = " and ".join(ends.values())
+        told = [(about, fault) for about, fault in self.faults() if about in self.ends]
+        if any(about == "words" and self.forecast.covered is None for about, _ in told):
+            raise CorpusError(_NO_WORD)
+        if told:
+            parts = [part for _, fault in told for part in (*fault.args, " ")]
+            ways = [self.ends[about] for about, _ in told if self.ends[about]]
+            go_on = f"; {' and '.join(ways)} goes on all the same" * ("words" not in self.ends)
             raise ParameterError(
-                "For you alone, because it is exact: ",
-                *parts,
-                f"Nothing was booked; {go_on} goes on all the same.",
+                "For you alone, because it is exact: ", *parts, f"Nothing was booked{go_on}."
             )
 
 
-def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, called: str) -> Preview:
+def _least_words(n_topics: int) -> int:
+    return WORDS_A_TOPIC * n_topics if n_topics > 1 else 1
+
+
+def preview(
+    corpus: Corpus,
+    words: PrivateCountVectorizer,
+    topics: PrivateLDA,
+    book: Ledger,
+    where: Sequence[PrivateEstimator] = (),
+) -> Preview:
     """Look at texts as a fit would, with its settings; nothing is booked, and nothing may leave.
 
-    ``words`` and ``topics``: as :func:`~discreet.central._fit_topics.estimators` makes them; ``called``: what one unit
-    is called.
+    ``words`` and ``topics``: as :func:`~discreet.central._fit_topics.estimators` makes them; ``book``: the ledger,
+    which says what a unit is called and at which delta releases are told; ``where``: what else is booked with them.
     """
+    topics, called = copy.copy(topics), book.called
+    free = math.isinf(topics.epsilon)
+    go_on = {
+        "person": free,
+        "n_topics": free or topics.allow_unlearnable,
+        "delta": free or topics.allow_large_delta,
+    }
     persons = corpus.persons if topics.privacy_unit == "person" else None
-    units = rank_words(corpus.counts, persons, np.arange(corpus.n_words, dtype=np.uint64))
+    # The order of words that a unit has equally often is drawn for a fit, as here.
+    order = np.random.default_rng(0).permutation(corpus.n_words).astype(np.uint64)
+    units = rank_words(corpus.counts, persons, order)
     n_units, expected, chosen = len(units.sizes), float(corpus.n_words), np.ones(corpus.n_words, np.bool_)
     words_at: list[tuple[float, float]] = []
-    half, least = 0.0, WORDS_A_TOPIC * topics.n_topics if topics.n_topics > 1 else 1
-    enough_words = float(expected >= least)
+    half, least = 0.0, _least_words(topics.n_topics)
+    any_word, enough_words = float(corpus.counts.nnz > 0), float(expected >= least)
     given = corpus.words_are_public or corpus.word_origin.kind == "chosen"
     if not given and math.isfinite(topics.epsilon):
         asked = topics.epsilon
-        _, method = bookings(words, topics)
+        _, method = bookings(words, topics, where)
         most, bound = method.max_words, method.bound
-        total = units.even_weights(most, even_weights(most, bound.bits))
+        weights = even_weights(most, bound.bits)
+        total = units.even_weights(most, weights)
         held = np.flatnonzero(total)
-        weight = total[held] * bound.step
+        weight: Any = total[held] * bound.step
+        # Whatever the order: each unit gives each of its words at most this.
+        of_units = np.repeat(weights[np.minimum(units.sizes, most)], units.sizes)
+        largest = np.bincount(units.words, of_units, corpus.n_words) * bound.step
 
-        def number(epsilon: float) -> float:
+        def number(epsilon: float, weight: Any = weight) -> float:
             noise, threshold = replace(method, epsilon=epsilon).rounds[-1]
             chance = float(ndtr((weight - threshold) / noise).sum())
             return min(chance, float(words.max_words or chance))
@@ -235,9 +263,16 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         near = {epsilon for epsilon in _EPSILONS if asked / _FAR <= epsilon <= asked * _FAR}
         words_at = [(each, number(method.epsilon * each / asked)) for each in sorted(near | {asked})]
         expected, half = dict(words_at)[asked], number(asked / 2)
-        enough_words = float(pdtrc(least - 1, expected)) if len(held) >= least else 0.0
+        at_most = number(method.epsilon, largest)
+        any_word, enough_words = float(pdtrc(0, at_most)), float(pdtrc(least - 1, at_most))
+        if words.method != "weighted_gaussian":  # of several rounds there is no law
+            any_word = enough_words = 1.0
+        if (largest > 0).sum() < least:
+            enough_words = 0.0
         chosen[:] = False
         chosen[held[np.argsort(-weight, kind="stable")[: math.ceil(expected)]]] = True
+    elif where:
+        topics.epsilon = left_for_topics(where, topics)
     tokens = np.asarray(corpus.counts.sum(0)).ravel()
     # Of a list that was given the rest of the text was not counted.
     covered = None if given else float(tokens[chosen].sum() / max(tokens.sum(), 1))
@@ -263,41 +298,28 @@ def preview(corpus: Corpus, words: PrivateCountVectorizer, topics: PrivateLDA, c
         expected,
         language_shares(corpus.vocabulary, tokens),
         forecast,
-        large_delta(topics.delta, n_units, called),
+        large_delta(book.delta, n_units, called),
         float(tokens[[word.isdecimal() for word in corpus.vocabulary]].sum() / max(tokens.sum(), 1)),
         tuple(words_at),
         half,
+        frozenset(about for about, goes_on in go_on.items() if goes_on),
+        any_word,
         enough_words,
         float(ndtr(over * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
-        float(ndtr((1 / topics.delta - n_units) * mu * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
+        float(ndtr((1 / book.delta - n_units) * mu * math.sqrt(COUNT_SHARE))) if math.isfinite(mu) else 1.0,
     )
 
 
-def _is_told_to_go_on(about: str, topics: PrivateLDA) -> bool:
-    told = {"n_topics": topics.allow_unlearnable, "delta": topics.allow_large_delta, "person": False}
-    return about in told and (math.isinf(topics.epsilon) or told[about])
-
-
 def look_at(
-    corpus: Corpus,
-    words: PrivateCountVectorizer,
-    topics: PrivateLDA,
-    called: str,
-    in_turn: bool | None = None,
+    seen: Preview, words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: bool | None = None
 ) -> None:
     """Refuse a fit that would end without topics for certain, and warn of what else is wrong, before it spends.
 
-    Not of what it was told to go on with. ``in_turn`` says whether topics are booked only once words are chosen; None
-    where none are to be chosen.
+    ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
     """
-    seen = preview(corpus, words, copy.copy(topics), called)
-    if in_turn is None and seen.n_empty == seen.n_documents:
-        raise CorpusError(_NO_WORD)
-    seen.refuse(topics)
+    seen.refuse()
     cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
     for about, fault in seen.faults():
-        if _is_told_to_go_on(about, topics):
-            continue
         before = "Before anything is spent, and for you alone, because it is exact: "
         costs = cost if about == "n_topics" else ""
         warn_caller(CorpusWarning(ParameterError(before, *fault.args, costs), _GOES_ON))
@@ -312,14 +334,16 @@ def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: b
     return f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}."
 
 
-def bookings(words: PrivateCountVectorizer, topics: PrivateLDA) -> tuple[list["Event"], GaussianChoice]:
+def bookings(
+    words: PrivateCountVectorizer, topics: PrivateLDA, where: Sequence[PrivateEstimator] = ()
+) -> tuple[list["Event"], GaussianChoice]:
     """Return the events of private words and topics that :func:`fit_topics` would book, and how it would choose the
     words.
 
     It must choose them. The method's ``group_failure(size)`` bounds the probability that a word is listed which only so
     many units of one person hold.
     """
-    topics.epsilon = left_for_topics([words], topics)
+    topics.epsilon = left_for_topics([words, *where], topics)
     event = words.planned_event()
     assert event is not None  # a public vocabulary takes another way
     most, unit = words.max_words_per_unit, words.privacy_unit
@@ -341,5 +365,9 @@ def left_for_topics(
     if book is not None:
         # The first booking of a ledger may set some of delta aside for failures of later ones.
         share = 0.0 if book.entries else book.failure_share
-        return Ledger(epsilon, delta, failure_share=share).remaining(*planned).epsilon
-    return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
+        left = Ledger(epsilon, delta, failure_share=share).remaining(*planned).epsilon
+    else:
+        left = Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
+    if left <= 0:
+        raise ParameterError("nothing of `epsilon` is left for the topics: spend less on shares of them.")
+    return left

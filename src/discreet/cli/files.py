@@ -104,7 +104,7 @@ def check_budget(budget: float | None, ledger: Path | None, epsilon: float) -> N
 def open_ledger(
     path: Path | None,
     epsilon: float,
-    delta: float,
+    delta: float | None,
     unit: str,
     unit_name: str | None,
     *,
@@ -117,7 +117,7 @@ def open_ledger(
     if path is None:
         return None
     new = not path.exists()
-    total = (epsilon if budget is None else budget, delta) if new else (budget, None)
+    total = (epsilon if budget is None else budget, delta_on(None, delta)) if new else (budget, None)
     ledger = discreet.Ledger.open(path, *total, privacy_unit=unit, unit_name=unit_name)
     _OPENED.append((ledger, None if new else ledger.spent().epsilon))
     return ledger
@@ -127,7 +127,7 @@ def ledger_for(
     path: Path | None,
     documents: Any,
     epsilon: float,
-    delta: float,
+    delta: float | None,
     unit: str,
     unit_name: str | None = None,
 ) -> "discreet.Ledger | None":
@@ -138,7 +138,12 @@ def ledger_for(
     book = open_ledger(path, epsilon, delta, unit, unit_name)
     if book is not None or unit_name is None or choices_of(documents):
         return book
-    return discreet.Ledger(epsilon, delta, privacy_unit=unit, unit_name=unit_name)
+    return discreet.Ledger(epsilon, delta_on(None, delta), privacy_unit=unit, unit_name=unit_name)
+
+
+def delta_on(book: "discreet.Ledger | None", delta: float | None) -> float:
+    """Return the delta that was said, or that of the ledger of a run, or the usual one."""
+    return delta if delta is not None else 1e-6 if book is None else book.delta
 
 
 def close_ledgers() -> None:

@@ -90,7 +90,7 @@ CORPUS: File or folder that holds the documents; - for standard input.
     the languages of --read languages=, or English; none.
 --word-vectors: Public word vectors (GloVe, word2vec, fastText .vec, .npz); not made from these texts.
 --epsilon: Total privacy loss: smaller is more private. Positive.
---delta: What is allowed beyond exp(epsilon); well below 1 / number of units.
+--delta: What is allowed beyond exp(epsilon), well below 1 / number of units; by default that of the ledger, or 1e-6.
 --topics: Number of topics.
 --budget: Epsilon of a new --ledger, for several runs; by default this run's.
 --unit-name: With --person: what one of them is called in ledger, card and report, such as patient. Public.

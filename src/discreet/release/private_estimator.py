@@ -31,7 +31,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -144,7 +144,8 @@ def _digest_of(counts: Any) -> str:
 def _is_for_release(book: "Ledger") -> bool:
     """Whether something is booked there, and nothing with a seed."""
     purposes = [entry.purpose for entry in _entries(book)]
-    return bool(purposes) and not any(NumbersRelease.REPRODUCIBLE in purpose for purpose in purposes)
+    seeded = any(NumbersRelease.REPRODUCIBLE in purpose for purpose in purposes)
+    return bool(purposes) and not seeded and math.isfinite(book.epsilon)
 
 
 def _entries(book: "Ledger") -> tuple["Entry", ...]:
@@ -296,22 +297,31 @@ class PrivateEstimator(PlannedEstimator):
         return Booking(ledger, plan, self._reserve(ledger, plan))
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
-        steps = steps_of_pipeline()
-        at = next(
-            (place for place, step in enumerate(steps) if step is getattr(self, "_of", self)), len(steps)
-        )
-        later = [step for step in steps[at + 1 :] if isinstance(step, PrivateEstimator)]
-        if any(step.ledger is not None and step.ledger is not ledger for step in later):
-            raise PrivacyError(
-                "the steps of this pipeline book on several ledgers, and one promise must hold all of them: give each "
-                "the same, as `ledger=`. Nothing was booked."
-            )
-        if not later:
-            return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
+        later = [self._settled_later(step, ledger) for step in _later_steps(getattr(self, "_of", self))]
+        planned = [(step.planned_event(), step) for step in later]
         # A pipeline whose words are paid for and whose topics are not would have spent for nothing.
-        later = [settled(step, self.privacy_unit, ledger) for step in later]
-        then = [(step.planned_event(), step._entry()) for step in later]
+        then = [(event, step._entry()) for event, step in planned if event is not None]
+        if not then:
+            return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         return ledger.plan([(plan.event, self._entry())], then=then)[0]
+
+    def _settled_later(self, step: "PrivateEstimator", ledger: Ledger) -> "PrivateEstimator":
+        """Return a later step of a pipeline as it will book; refuse what would end it once this one is booked."""
+        made, fault = copy.copy(settled(step, self.privacy_unit, ledger)), ""
+        made.ledger = step.ledger or ledger
+        if isinstance(made.ledger, Ledger) and made.ledger.identity != ledger.identity:
+            fault = "the steps of this pipeline book on several ledgers: give each the same, as `ledger=`."
+        if (step.random_state is None) != (self.random_state is None):
+            fault = "some steps of this pipeline have a seed: give `random_state` to all of them, or to none."
+        if fault:
+            raise PrivacyError(f"{fault} Nothing was booked.")
+        most = getattr(self, "max_words", None)
+        refuse(step._faults_of_words(most) if most is not None else [])
+        return made
+
+    def _faults_of_words(self, n_words: int, spent: str = "") -> list[DiscreetError]:
+        """Say where so few words cannot tell the topics apart, and what was spent."""
+        return []
 
     def _notice(self, booking: Booking, counts: Any, texts_digest: str = "", *, later: bool = False) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
@@ -389,19 +399,25 @@ class PrivateEstimator(PlannedEstimator):
                 f"{self.privacy_unit} ({self.neighboring}): take {told * whose}a ledger of the same unit and relation."
             )
             faults.append(PrivacyError(fault))
-        elif _is_the_ledgers(type(self)) and is_number(self.delta) and self.delta > self.ledger.delta:
+        else:
+            faults += self._faults_on(self.ledger)
+        return faults
+
+    def _faults_on(self, ledger: Ledger) -> list[DiscreetError]:
+        """Say what does not go on a ledger, given or carried by X."""
+        if _is_the_ledgers(type(self)) and is_number(self.delta) and self.delta > ledger.delta:
             fault = (
-                f"`delta` = {self.delta:g} is above that of the `ledger`, {self.ledger.delta:g}, at which its releases "
-                "are told, so that this one would cost more than its epsilon: leave `delta` out."
+                f"`delta` = {self.delta:g} is above that of the `ledger`, {ledger.delta:g}, at which its releases are "
+                "told, so that this one would cost more than its epsilon: leave `delta` out."
             )
-            faults.append(PrivacyError(fault))
-        elif self.random_state is not None and _is_for_release(self.ledger):
+            return [PrivacyError(fault)]
+        if self.random_state is not None and _is_for_release(ledger):
             fault = (
                 "`random_state` would mark all later releases of this `ledger` as reproducible, not for release, and "
                 "its bookings until now had no seed: leave `random_state` out, or take a ledger of its own."
             )
-            faults.append(PrivacyError(fault))
-        return faults
+            return [PrivacyError(fault)]
+        return []
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and whether a matrix holds counts."""
@@ -449,13 +465,14 @@ class PrivateEstimator(PlannedEstimator):
                 f"protect {self.privacy_unit} ({self.neighboring}), and one promise cannot hold both: {cure}."
             )
         else:
-            return []
+            return [] if given is not None else self._faults_on(book)
         return [PrivacyError(fault)]
 
 
 def _is_the_ledgers(kind: type[PrivateEstimator]) -> bool:
     """Whether estimators of this kind have the delta of their ledger, unless somebody says another."""
-    return inspect.signature(kind).parameters["delta"].default is None
+    delta = inspect.signature(kind).parameters.get("delta")
+    return delta is not None and delta.default is None
 
 
 def settled(estimator: Estimator, privacy_unit: str, book: Ledger | None) -> Estimator:
@@ -529,16 +546,45 @@ def book_together(
     return [Booking(ledger, *booked) for booked in zip(plans, reservations, strict=True)]
 
 
-def steps_of_pipeline() -> list[Any]:
-    """Return the steps of the scikit-learn pipeline among the callers, which alone knows all of them; or none."""
-    frame = inspect.currentframe()
+def pipelines() -> Iterator[Any]:
+    """Yield the scikit-learn pipelines among the callers, the innermost first; only they know their steps."""
+    frame, seen = inspect.currentframe(), list[Any]()
     while frame is not None:
-        if frame.f_globals.get("__name__") == "sklearn.pipeline":
-            steps = getattr(frame.f_locals.get("self"), "steps", ())
-            if steps:
-                return [step for _, step in steps]
+        pipeline = (
+            frame.f_locals.get("self") if frame.f_globals.get("__name__") == "sklearn.pipeline" else None
+        )
+        if getattr(pipeline, "steps", None) and not any(pipeline is one for one in seen):
+            seen.append(pipeline)
+            yield pipeline
         frame = frame.f_back
-    return []
+
+
+def _later_steps(estimator: PrivateEstimator) -> list[PrivateEstimator]:
+    """Return the private estimators that come after this one in the pipelines that it is in."""
+    later, inside = list[PrivateEstimator](), cast("Any", estimator)
+    for pipeline in pipelines():
+        steps = [step for _, step in pipeline.steps]
+        # A pipeline with a memory fits copies of its steps, which have the same ledger.
+        alike = [type(step) is type(inside) and _ledger_of(step) is _ledger_of(inside) for step in steps]
+        places = [place for place, step in enumerate(steps) if step is inside] or np.flatnonzero(
+            alike
+        ).tolist()
+        if not places:
+            break
+        later += [one for step in steps[places[0] + 1 :] for one in _private_in(step)]
+        inside = pipeline
+    return later
+
+
+def _ledger_of(step: Any) -> Any:
+    return getattr(step, "ledger", None)
+
+
+def _private_in(step: Any) -> list[PrivateEstimator]:
+    """Return a step of a pipeline, or those of the pipeline that it is, as far as they book."""
+    if isinstance(step, PrivateEstimator):
+        return [step]
+    return [one for _, inner in getattr(step, "steps", ()) for one in _private_in(inner)]
 
 
 def spent_and_left(ledger: Ledger) -> str:

@@ -10,7 +10,7 @@ the prior alone. Whether a text has one depends on that text and on public lists
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from discreet._base.validate import suggesting
 from discreet.central.base import warn_of_persons
 from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.central.prevalence.labelled import check_length, labels_for
-from discreet.corpus import Corpus, tokenizer_like
+from discreet.corpus import Corpus, Tokenizer, tokenizer_like
 from discreet.corpus.languages import lower_words
 from discreet.corpus.read import corpus_of_source, is_source
 from discreet.errors import ParameterError
@@ -68,7 +68,6 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
     >>> bring_topics({"food": ["soup", "meal"], "waiting": ["wait", "hour", "late"]}).vocabulary
     ('hour', 'late', 'meal', 'soup', 'wait')
     """
-    lists: dict[str, list[str]] = {}
     if isinstance(topics, Mapping) and not any(isinstance(words, str) for words in topics.values()):
         lists = {str(name): sorted(set(map(lower_words, words))) for name, words in topics.items()}
         names = tuple(lists)
@@ -97,15 +96,19 @@ def bring_topics(topics: Any, *, names: Sequence[str] | None = None) -> Release:
             topics_are_public=True,
         ),
     )
-    never = {words[place] for place in tokenizer_like(made.configuration).out_of_reach(words)}
-    for name, listed in lists.items():
-        if never.issuperset(listed):
-            shown = ", ".join(map(repr, listed[:5]))
-            raise ParameterError(
-                f"topic {name!r} has no word that a text can have, as texts are cut: {shown}. Expected single "
-                "words, without hyphens, of two letters or more."
-            )
     return made if names is None else made.with_topic_names(dict(enumerate(names, 1)))
+
+
+def _refuse_out_of_reach(release: Release, topics: Mapping[str, Iterable[str]], cut: Tokenizer) -> None:
+    """Refuse a topic of which no text can have a word, as texts are cut: its share would tell of nothing."""
+    never = {release.vocabulary[place] for place in cut.out_of_reach(release.vocabulary)}
+    for name, listed in topics.items():
+        if never.issuperset(map(lower_words, listed)):
+            shown = ", ".join(map(repr, sorted(listed)[:5]))
+            raise ParameterError(
+                f"topic {name!r} has no word that a text can have, as texts are cut: {shown}. Expected single words, "
+                "without hyphens, of two letters or more."
+            )
 
 
 def read_topics(path: str | Path) -> Release:
@@ -213,6 +216,8 @@ def share_topics(
     if of_source and not isinstance(persons, str):  # its reader knows its index, and what it leaves out
         columns, persons = columns | {"persons": persons}, None
     cut = None if isinstance(texts, Corpus) else tokenizer_like(release.configuration)
+    if cut is not None and isinstance(topics, Mapping):
+        _refuse_out_of_reach(release, topics, cut)
     corpus = corpus_of_source(texts, columns, cut, release.vocabulary)
     if not isinstance(corpus, Corpus):
         corpus = Corpus.from_texts(corpus, tokenizer=cut, vocabulary=release.vocabulary)

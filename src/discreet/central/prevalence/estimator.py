@@ -451,8 +451,8 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | N
         found = labelled.read_labels(by, groups, n_rows_of(X), rows)
         if model._unlisted() == "error" and isinstance(found, np.ndarray) and (found < 0).all():  # pyright: ignore[reportPrivateUsage]
             raise CorpusError(
-                "no document has a group: `by` is missing everywhere (None, NaN or empty text), as after a join that "
-                "found nothing or dates that were not read; nothing was booked. Give a label for each document."
+                "no document that counts has a group: `by` is missing there (None, NaN or empty text), as after a join "
+                "that found nothing or dates that were not read; nothing was booked. Give a label for each document."
             )
         return found
     labelled.LabelledShards(X, model.engine, model.n_jobs).check(groups)
@@ -460,9 +460,16 @@ def check_labels(model: TopicPrevalence, X: Any, by: Any) -> labelled.Labels | N
 
 
 def faults_with_topics(
-    prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float, n_topics: Any
+    prevalence: Any,
+    X: Any,
+    by: Any,
+    privacy_unit: str,
+    promise: tuple[float, float],
+    random_state: Any,
+    n_topics: Any,
 ) -> list[DiscreetError]:
-    """Say what keeps shares from being released with the topics."""
+    """Say what keeps shares from being released with the topics, whose promise is epsilon and delta."""
+    epsilon, delta = promise
     if prevalence is None:
         why = (
             "`by` is the group of each text, which the topics do not use. For shares of topics in groups, add "
@@ -478,6 +485,13 @@ def faults_with_topics(
     if prevalence.release is not None or prevalence.ledger is not None:
         why = "`prevalence` must be made without topics and without a ledger: both come from this run."
         faults.append(ParameterError(why))
+    if (prevalence.random_state is None) != (random_state is None):
+        why = "`prevalence` and the topics have one seed each, or none: give `random_state` to both, or to neither."
+        faults.append(PrivacyError(why))
+    if validate.is_number(prevalence.delta) and prevalence.delta > delta:
+        faults.append(
+            PrivacyError(f"`prevalence` has a delta above that of the run, {delta:g}: leave it out.")
+        )
     if prevalence.privacy_unit not in (None, privacy_unit):
         why = f"`prevalence` protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}"
         faults.append(PrivacyError(f"{why}; take one unit, or leave its `privacy_unit=` out."))

@@ -40,7 +40,7 @@ def choose_topics(
     --out: With --epsilon: new or empty folder for the release.
     --vocabulary: Words to count, or the word of each column, one per line.
     --epsilon: Choose privately: the total cost of trying all numbers. Needs --out.
-    --delta: With --epsilon: delta, by default 1e-6.
+    --delta: With --epsilon: delta, by default that of the ledger, or 1e-6.
     --ledger: With --epsilon: file that keeps the budget over several runs.
     --seed: Seed of folds and models, by default 0. With --epsilon: by default none; not for release.
     """
@@ -85,9 +85,9 @@ def choose_topics(
                 documents = declare_public(documents, "choose-topics", listed=vocabulary is not None)
             if not documents.words_are_public and documents.word_origin.kind != "chosen":
                 raise PrivacyError(_NEEDS_WORDS)
-            chosen |= {"epsilon": epsilon, "delta": 1e-6 if delta is None else delta}
             unit = documents.unit
-            book = ledger_for(ledger, documents, epsilon, chosen["delta"], unit)
+            book = ledger_for(ledger, documents, epsilon, delta, unit)
+            chosen |= {"epsilon": epsilon, "delta": delta}
             found = choose_n_topics_privately(
                 documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **chosen
             )

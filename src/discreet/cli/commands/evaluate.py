@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.files import check_release_file, ledger_for, name_of_unit, save_with_card
+from discreet.cli.files import check_release_file, delta_on, ledger_for, name_of_unit, save_with_card
 from discreet.cli.options import OfRelease, Texts, refuse_given
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format
@@ -41,7 +41,7 @@ def evaluate(
     reference_is_public: bool = False,
     word_vectors: Path | None = None,
     epsilon: float | None = None,
-    delta: float = 1e-6,
+    delta: float | None = None,
     person: str | None = None,
     ledger: Path | None = None,
     out: Path | None = None,
@@ -123,7 +123,9 @@ def _measure_privately(
     epsilon, delta, ledger = budget
     unit = documents.unit
     book = ledger_for(ledger, documents, epsilon, delta, unit, name_of_unit(unit, release))
-    model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=-1, ledger=book)
+    model = PrivateFit(
+        release, epsilon=epsilon, delta=delta_on(book, delta), privacy_unit=unit, n_jobs=-1, ledger=book
+    )
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
         save_with_card(made, out)

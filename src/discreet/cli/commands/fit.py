@@ -42,7 +42,7 @@ def _fit(
     out: Path,
     *,
     epsilon: float = 1.0,
-    delta: float = 1e-6,
+    delta: float | None = None,
     topics: Count = 20,
     person: str | None = None,
     ledger: Path | None = None,
@@ -124,13 +124,14 @@ def _fit(
     for file in beside:
         say.print(f"used {file}")
     check_unit_name(unit_name, given["privacy_unit"])
+    book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
+    carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
+    given["delta"] = files.delta_on(book or carried, delta)
     say.print(_promise(given, () if sharded else documents.fields, person, unit_name))
     say.print(_words(documents, vocabulary, given))
     if cut is not None and cut.stop_word_lists:
         usual = "" if "stop_words" in how.given else " (the default; --stop-words names other languages)"
         say.print(f"Stop words: {', '.join(cut.stop_word_lists)}{usual}.")
-    book = files.open_ledger(ledger, epsilon, delta, given["privacy_unit"], unit_name, budget=budget)
-    carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
     asks = not checks and display.asks_before(yes, quiet)
     if checks or asks:  # what is in the texts, and what a fit would do: every line says that it is private
         if sharded:
@@ -147,7 +148,7 @@ def _fit(
         run.booked(run.book.rehearsal())
         if checks:
             return
-        seen.refuse(run.topics)
+        seen.refuse()
     if asks:
         display.ask_to_spend(epsilon, book, say)
     if book is None and carried is None and math.isfinite(epsilon):

@@ -32,7 +32,7 @@ def prevalence(
     by: str | None = None,
     where: InGroups,
     epsilon: float = 0.25,
-    delta: float = 1e-6,
+    delta: float | None = None,
     person: str | None = None,
     unit_name: str | None = None,
     how: OfRelease,
@@ -93,7 +93,12 @@ def prevalence(
     unit = "person" if owned else "document"
     called = unit_name or files.name_of_unit(unit, release)
     book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "privacy_unit": unit, "ledger": book}
+    promise: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": files.delta_on(book, delta),
+        "privacy_unit": unit,
+        "ledger": book,
+    }
     shares = where.shares_of(release, whole=by is None, random_state=seed, n_jobs=-1, **promise, **others)
     say = console(quiet=quiet)
     source = "the shards' persons" if person is None else f"field {person!r}"
