@@ -125,7 +125,8 @@ def local(_: Path) -> dict[str, Any]:
 
 
 def released(_: Path) -> dict[str, Any]:
-    model = PrivateLDA(5, epsilon=4.0, random_state=0).fit(some_counts())
+    model = PrivateLDA(5, epsilon=4.0, random_state=0)
+    model.fit(some_counts(), vocabulary=WORDS, words_are_public=True)
     return {"model": model, "Release": Release}
 
 
@@ -144,7 +145,9 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "collector.md": stored,
     "corpora.md": corpora,
     "evaluation.md": lambda folder: {"release": released(folder)["model"].release_},
-    "few-texts.md": lambda _: {"public_texts": [text.replace("ward", "soup") for text in some_texts(300)]},
+    "few-texts.md": lambda _: {
+        "public_texts": [text.replace("warda", "soup").replace("nighta", "wait") for text in some_texts(300)]
+    },
     "federated.md": lambda _: (
         {
             name: sp.csr_matrix(some_counts(2000, seed))

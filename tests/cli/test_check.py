@@ -261,3 +261,17 @@ def test_fit_is_refused_where_hardly_a_word_would_be_chosen(notes, capsys):
     assert "For you alone, because it is exact: About 0 words would be chosen from the texts of 401" in said
     assert "choosing words" not in said
     assert not (notes / "b.json").exists()
+
+
+def test_the_delta_of_a_ledger_is_that_of_later_commands(notes, capsys):
+    """Each was refused for a delta that nobody had said."""
+    run(f"fit {LINE} --delta 1e-8 --ledger b.json --budget 4 --out m --seed 0".split())
+    for line in (
+        f"check {LINE} --ledger b.json --seed 0",
+        f"fit {LINE} --epsilon 1 --ledger b.json --out n --seed 0",
+        "prevalence m notes.csv --text note --person patient --ledger b.json --epsilon 0.2 --out s.json --seed 0",
+    ):
+        assert run(line.split()) == 0
+    assert "delta = 1e-08" in capsys.readouterr().err
+    assert run(f"fit {LINE} --epsilon 1 --delta 1e-6 --ledger b.json --out o --seed 0".split()) == 2
+    assert "--delta = 1e-06 is above that of the --ledger, 1e-08" in capsys.readouterr().err

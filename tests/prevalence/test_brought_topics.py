@@ -14,7 +14,7 @@ from discreet.central import bring_topics, share_topics
 from discreet.central.prevalence.brought import read_topics
 from discreet.central.prevalence.labelled import reach_in_points
 from discreet.cli.app import run
-from discreet.corpus import Corpus
+from discreet.corpus import Corpus, Tokenizer
 from discreet.errors import CorpusError, CorpusWarning, ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 
@@ -234,12 +234,16 @@ def test_lists_of_which_no_text_can_have_a_word_cost_nothing(texts, source):
 
 
 @pytest.mark.parametrize("words", [["cold soup"], ["e-mail", "x"]])
-def test_a_topic_that_no_text_can_have_is_named(words, tmp_path):
+def test_a_topic_that_no_text_can_have_is_named(texts, words):
     """Its share was released, and told of nothing."""
+    ledger, lists = Ledger(1.0), {"food": ["soup"], "odd": words}
     said = rf"topic 'odd' has no word that a text can have, as texts are cut: {sorted(words)[0]!r}"
     with pytest.raises(ParameterError, match=said):
-        bring_topics({"food": ["soup"], "odd": words})
-    bring_topics({"food": ["soup"], "odd": [*words, "meal"]})
+        share_topics(texts, lists, epsilon=1.0, ledger=ledger)
+    assert not ledger.entries
+    cut = Tokenizer(token_pattern=r"[a-z-]+", ngram_range=(1, 2))
+    known = Corpus.from_texts([*texts, *["e-mail cold soup"] * 300], tokenizer=cut)
+    assert share_topics(known, lists, epsilon=1.0, ledger=ledger).shares().share[0, 1] > 0.3
 
 
 def test_a_list_without_a_hit_is_told_of_before_shares_are_paid(texts):

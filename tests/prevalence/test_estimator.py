@@ -176,7 +176,7 @@ def test_a_document_without_a_group_adds_nothing(wards):
         CorpusWarning, match="1,500 of 3,000 documents with a word of the topics have no group"
     ):
         some.fit(X, by=labels)
-    with pytest.raises(CorpusError, match=r"no document has a group: by is missing everywhere"):
+    with pytest.raises(CorpusError, match=r"no document that counts has a group: by is missing there"):
         some.fit(X, by=[None] * len(X))
     assert not some.ledger.entries
     half = some.set_params(unlisted="leave_out").fit(X, by=labels).release_

@@ -141,7 +141,7 @@ def test_shares_protect_persons_where_persons_are_known(groups):
 def test_labels_that_are_missing_everywhere_cost_no_topics():
     """A join that found nothing was paid for, and gave a table of nothing."""
     ledger = Ledger(4.0, 1e-6)
-    with pytest.raises(CorpusError, match="no document has a group: by is missing everywhere"):
+    with pytest.raises(CorpusError, match="no document that counts has a group: by is missing there"):
         fit_topics(
             TEXTS, epsilon=4.0, n_topics=2, ledger=ledger, by=[None] * len(TEXTS),
             prevalence=TopicPrevalence(None, groups=["north"]),

@@ -143,7 +143,7 @@ def test_no_estimator_with_a_ledger_is_left_out():
 @pytest.mark.integration
 def test_a_refused_choice_of_a_number_of_topics_says_what_is_left_and_half_of_it_can_be_taken():
     ledger = begun()
-    ask = {"ledger": ledger, "random_state": 0, "allow_unlearnable": True}
+    ask = {"ledger": ledger, "allow_unlearnable": True}
     with pytest.raises(BudgetExceeded) as refused:
         choose_n_topics_privately(X, [2, 3], epsilon=1.9, **ask)
     left = float(re.search(r"What is left is epsilon = ([\d.]+)", str(refused.value))[1])

@@ -361,7 +361,8 @@ def ready(**given: Any) -> Run:
     of.delta = given["delta"] = getattr(book, "delta", DELTA) if of.delta is None else of.delta
     texts, persons, by = of.texts_or_corpus, of.persons, of.by
     vocabulary, unit = of.vocabulary, of.privacy_unit
-    whose = "document" if of.person is None and persons is None else "person"
+    known = of.person is not None or persons is not None or knows_persons(texts)
+    whose = "person" if known else "document"
     words, topics = estimators(**given | {"privacy_unit": unit or whose})
     columns = {name: None if getattr(of, name) is False else getattr(of, name) for name in _OF_A_SOURCE}
     cut = choose_tokenizer(**{name: getattr(words, name) for name in WORD_SETTINGS})

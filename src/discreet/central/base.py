@@ -227,7 +227,7 @@ def _refuse_words_of_a_pipeline() -> None:
 
     A pipeline hands on a bare matrix: only the pipeline itself knows who made it.
     """
-    for step in [step for pipeline in pipelines() for _, step in pipeline.steps]:
+    for _, step in getattr(next(pipelines(), None), "steps", ()):
         if getattr(step, "fixed_vocabulary_", True) is False:
             raise PrivacyError(
                 f"{type(step).__name__} took its words from the texts, which no noise covers; nothing was booked. "

@@ -185,7 +185,7 @@ def choose_n_topics_privately(
     if privacy_unit is None:
         privacy_unit = "person" if persons is not None or knows_persons(X) else "document"
     book = ledger or ledger_of_choices(X)
-    delta = getattr(book, "delta", DELTA) if delta is None else delta
+    delta = float(getattr(book, "delta", DELTA) if delta is None else delta)
     common: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "random_state": random_state}
     of_topics |= {"n_jobs": n_jobs, "epsilon": epsilon, "ledger": ledger, **common}
     models = [PrivateLDA(n, **of_topics) for n in numbers]

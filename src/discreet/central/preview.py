@@ -6,7 +6,7 @@ What is learned of them is the forecast (:mod:`discreet.central.forecast`) of th
 covers any of it: it is shown to nobody but the holder, and no release has it.
 
 A fit ends without topics where too few words are chosen, or the noisy number of units says that the topics would be
-noise. Where it would end so for certain, but for one chance in a thousand million, it is refused before anything is
+noise. Where it would end so for certain, but for one chance in a million, it is refused before anything is
 booked: to end there tells hardly more than the fit would have told. Words are counted as if their number were Poisson
 (it spreads less); the number of units has the noise that its share of the budget leaves. Where it may end so, whoever
 holds the texts is warned, and the fit goes on: to end there would tell of the texts.
@@ -48,7 +48,7 @@ _NO_WORD = (
     "no document has a word of the list: expected texts in its language. Is `text` the field of the texts?"
 )
 #: Where a fit ends without topics but for so small a chance, it is refused; where that is as likely, it is warned of.
-_CERTAIN, _LIKELY = 1e-9, 0.05
+_CERTAIN, _LIKELY = 1e-6, 0.05
 #: What goes on where a fit would end.
 _GO_ON = {"n_topics": "`allow_unlearnable=True`", "delta": "`allow_large_delta=True`"}
 _GOES_ON = (
@@ -155,12 +155,15 @@ class Preview(NamedTuple):
                     f"The list has {words} words, too few to tell {topics} topics apart: ",
                     "take a longer one.",
                 )
-            told.append(("words" if "words" in self.ends else "n_topics", ParameterError(said + ask + more)))
+            # No word is no matter of how many topics there are.
+            none = "words" in self.ends or (not (words or listed) and "n_topics" in self.told)
+            told.append(("words" if none else "n_topics", ParameterError(said + ask + more)))
         if self.enough_units < 1 - _LIKELY and self.enough_words >= _CERTAIN:
             chance = math.ceil(100 * (1 - self.enough_units))
             said = (
                 "The topics would be noise, and nothing would be trained"
-                + f", with a probability of {chance} %, although all would be booked" * (chance < 100)
+                + f", with a probability of at least {chance} %, although all would be booked"
+                * (chance < 100)
                 + ": ask for fewer topics, spend a larger epsilon, or bring topics of public text and release their "
                 "shares alone."
             )
@@ -288,7 +291,9 @@ def preview(
         algorithm="PrivateLDA" if topics.word_vectors is None else "PrivateLDA with word vectors",
         words_a_unit=max(float(words_in.sum()) / max(n_reached, 1), 1.0),
     )
-    over = n_units * mu - forecast.n_words * topics.n_topics / HOPELESS  # by which the topics are no noise
+    # By which the topics are no noise, for as few words as may be chosen.
+    fewest = forecast.n_words if given else max(expected - 6 * math.sqrt(expected), least)
+    over = n_units * mu - fewest * topics.n_topics / HOPELESS
     return Preview(
         corpus.n_documents,
         int((np.diff(corpus.counts.indptr) == 0).sum()),

@@ -311,8 +311,10 @@ class PrivateEstimator(PlannedEstimator):
         made.ledger = step.ledger or ledger
         if isinstance(made.ledger, Ledger) and made.ledger.identity != ledger.identity:
             fault = "the steps of this pipeline book on several ledgers: give each the same, as `ledger=`."
-        if (step.random_state is None) != (self.random_state is None):
-            fault = "some steps of this pipeline have a seed: give `random_state` to all of them, or to none."
+        if self.random_state is None and step.random_state is not None and math.isfinite(ledger.epsilon):
+            fault = (
+                "a later step of this pipeline has a seed: give `random_state` to all of them, or to none."
+            )
         if fault:
             raise PrivacyError(f"{fault} Nothing was booked.")
         most = getattr(self, "max_words", None)

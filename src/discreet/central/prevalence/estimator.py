@@ -485,8 +485,8 @@ def faults_with_topics(
     if prevalence.release is not None or prevalence.ledger is not None:
         why = "`prevalence` must be made without topics and without a ledger: both come from this run."
         faults.append(ParameterError(why))
-    if (prevalence.random_state is None) != (random_state is None):
-        why = "`prevalence` and the topics have one seed each, or none: give `random_state` to both, or to neither."
+    if prevalence.random_state is not None and random_state is None:
+        why = "`prevalence` has a seed, which would mark the topics as reproducible, not for release: leave it out."
         faults.append(PrivacyError(why))
     if validate.is_number(prevalence.delta) and prevalence.delta > delta:
         faults.append(

@@ -111,7 +111,7 @@ def _for_reference(how: Texts, reference: Path) -> Texts:
 def _measure_privately(
     release: "Release",
     documents: Corpus,
-    budget: tuple[float, float, Path | None],
+    budget: tuple[float, float | None, Path | None],
     out: Path | None,
     json_: bool,
     say: "Console",

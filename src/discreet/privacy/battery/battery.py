@@ -113,7 +113,7 @@ def check_ledger_grows_before_reading(subject: Subject) -> None:
 
 def check_short_budget_is_refused(subject: Subject) -> None:
     """A ledger with too little left refuses: X is not read, nothing is booked, the estimator is as it was."""
-    ledger = subject.ledger(1e-4, 1e-9)
+    ledger = subject.ledger(1e-4)
     model = subject.new(ledger=ledger, random_state=0)
     before = set(vars(model))
     spy = Spy(subject.make(200), lambda: 0)
