@@ -44,6 +44,18 @@ _START_SPREAD = 2.0
 _LEAST_RATE = 1e-9
 
 
+class Cells(NamedTuple):
+    """Numbers with noise, what each lies around, and the standard deviations of the noise: a row each."""
+
+    values: Floats
+    bases: Floats
+    deviations: Floats
+
+    def take(self, chosen: NDArray[np.int64]) -> "Cells":
+        """Return some of them."""
+        return Cells(*(part[chosen] for part in self))
+
+
 def posterior_mean(
     noisy: Floats,
     base: Floats,
@@ -59,20 +71,18 @@ def posterior_mean(
     ``lifts``: grid of the prior, may hold 0; ``by_column``: fit a law to each column of ``noisy``, starting from that
     of all cells.
     """
-    values = noisy.ravel()
-    bases = np.broadcast_to(base, noisy.shape).ravel()
-    deviations = np.broadcast_to(noise, noisy.shape).ravel()
-    cells = np.flatnonzero(bases > 0)
+    flat = Cells(*(np.broadcast_to(part, noisy.shape).ravel() for part in (noisy, base, noise)))
+    cells = np.flatnonzero(flat.bases > 0)
     weights = np.exp(-0.5 * np.log(np.maximum(lifts, lifts[1])) ** 2 / _START_SPREAD)
-    weights = _law((values, bases, deviations), cells, lifts, weights / weights.sum())
-    answer = np.zeros(values.size)
+    weights = _law(flat, cells, lifts, weights / weights.sum())
+    answer = np.zeros(noisy.size)
     n_columns = noisy.shape[-1] if by_column else 1
     for column in range(n_columns):
-        part = column + n_columns * np.flatnonzero(bases[column::n_columns] > 0)
-        law = _law((values, bases, deviations), part, lifts, weights) if by_column else weights
+        part = column + n_columns * np.flatnonzero(flat.bases[column::n_columns] > 0)
+        law = _law(flat, part, lifts, weights) if by_column else weights
         for start in range(0, part.size, _FITTED_CELLS):
             few = part[start : start + _FITTED_CELLS]
-            answer[few] = _means(values[few], bases[few], deviations[few], lifts, law)
+            answer[few] = _means(flat.take(few), lifts, law)
     return answer.reshape(noisy.shape)
 
 
@@ -88,19 +98,13 @@ def read_rates(noisy: Floats, noise: Floats) -> Floats:
     return np.maximum(read, _LEAST_RATE)
 
 
-def _law(
-    noisy: tuple[Floats, ...],
-    cells: NDArray[np.int64],
-    lifts: Floats,
-    weights: Floats,
-) -> Floats:
-    """Fit the weights of the lifts to these cells of (values, bases, deviations), from ``weights`` on."""
+def _law(noisy: Cells, cells: NDArray[np.int64], lifts: Floats, weights: Floats) -> Floats:
+    """Fit the weights of the lifts to these cells, from ``weights`` on."""
     if cells.size == 0:
         return weights
     # An even stride through the cells: as good as a random subset here, and the same every time.
     fitted = cells[:: max(1, -(-cells.size // _FITTED_CELLS))]
-    values, bases, deviations = (part[fitted] for part in noisy)
-    likelihood = _likelihood(values, bases, deviations, lifts)
+    likelihood = _likelihood(noisy.take(fitted), lifts)
     for _ in range(_ITERATIONS):  # by einsum, not BLAS, whose sums depend on its threads
         rate = 1 / np.einsum("lc,l->c", likelihood, weights)
         weights = weights * np.einsum("lc,c->l", likelihood, rate) / fitted.size + 1e-9
@@ -108,31 +112,20 @@ def _law(
     return weights
 
 
-def _means(
-    values: Floats,
-    bases: Floats,
-    deviations: Floats,
-    lifts: Floats,
-    weights: Floats,
-) -> Floats:
-    posterior = _likelihood(values, bases, deviations, lifts) * weights[:, None]
+def _means(noisy: Cells, lifts: Floats, weights: Floats) -> Floats:
+    posterior = _likelihood(noisy, lifts) * weights[:, None]
     posterior /= posterior.sum(0)
-    centres = bases * lifts[:, None]
+    centres = noisy.bases * lifts[:, None]
     within = (_RELATIVE_WIDTH * centres) ** 2
-    gain = within / (within + deviations**2 + 1e-300)
-    return np.maximum((posterior * (centres + gain * (values - centres))).sum(0), 0.0)
+    gain = within / (within + noisy.deviations**2 + 1e-300)
+    return np.maximum((posterior * (centres + gain * (noisy.values - centres))).sum(0), 0.0)
 
 
-def _likelihood(
-    values: Floats,
-    bases: Floats,
-    deviations: Floats,
-    lifts: Floats,
-) -> Floats:
+def _likelihood(noisy: Cells, lifts: Floats) -> Floats:
     """Likelihood of each cell under each lift, up to a factor of the cell's own: (n_lifts, n_cells)."""
-    centres = bases * lifts[:, None]
-    variance = deviations**2 + (_RELATIVE_WIDTH * centres) ** 2 + 1e-300
-    log = -0.5 * ((values - centres) ** 2 / variance + np.log(variance))
+    centres = noisy.bases * lifts[:, None]
+    variance = noisy.deviations**2 + (_RELATIVE_WIDTH * centres) ** 2 + 1e-300
+    log = -0.5 * ((noisy.values - centres) ** 2 / variance + np.log(variance))
     return np.exp(log - log.max(0)) + 1e-30
 
 

@@ -40,8 +40,6 @@ with L the length of a document and W (K x K, symmetric, positive, sum 1) how to
 expected near, those of topics made from the vectors alone. Adam, 300 steps; post-processing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from discreet._base.kernels import kernel
 from discreet._base.threads import pieces, share_out
 from discreet.lda.documents import Documents
-from discreet.lda.emitted import LANES, aligned
+from discreet.lda.emitted import LANES, aligned, pad_table
 from discreet.lda.gibbs.start import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
 from discreet.lda.theta import Found, Inference, exp_digamma, infer
@@ -81,10 +81,7 @@ class Batch(NamedTuple):
 
 def init(components: NDArray[np.float64], n_steps: int = 0) -> State:
     """Start from lambda of shape (n_topics, n_words), all positive."""
-    n_topics, n_words = components.shape
-    parameters = aligned((n_words, -(-n_topics // LANES) * LANES))
-    parameters[:, :n_topics] = components.T
-    return State(parameters, n_topics, n_steps)
+    return State(pad_table(components), len(components), n_steps)
 
 
 def prepare(documents: Documents, n_topics: int) -> list[Batch]:

@@ -157,8 +157,7 @@ class StreamingLocalLDA(LocalTopics):
     @property
     def n_reports_(self) -> int:
         """Reports taken in, less those deleted."""
-        check_is_fitted(self, "n_features_in_")
-        return self._moments.n
+        return self.moments_.n
 
     @property
     def moments_(self) -> Moments:

@@ -181,7 +181,7 @@ def read_reports(
     raw, start = Path(path).read_bytes(), 0
     found: list[Any] = []
     seen: set[bytes] = set()
-    first: Report | None = None
+    first: tuple[Any, ...] | None = None
     seeded = False
     expected = None if vocabulary is None else vocabulary_digest(vocabulary)
     while start < len(raw):
@@ -190,13 +190,10 @@ def read_reports(
             report, start = _parse(raw, start)
         except CorpusError as error:
             raise CorpusError(f"{place}: {error}") from None
-        first = first or report
+        kind = (report.channel, report.vocabulary, len(report.bits))
+        first = first or kind
         seeded |= report.channel.reproducible
-        if (report.channel, report.vocabulary, len(report.bits)) != (
-            first.channel,
-            first.vocabulary,
-            len(first.bits),
-        ):
+        if kind != first:
             raise CorpusError(
                 f"{place}: its channel or vocabulary differs from the first report's; keep them apart."
             )
@@ -207,4 +204,4 @@ def read_reports(
             found.append(report.bits)
     if first is None:
         raise CorpusError(f"{os.fspath(path)} is empty: expected reports, as `discreet perturb` writes them.")
-    return replace(first.channel, reproducible=seeded), np.array(found, np.uint8)
+    return replace(first[0], reproducible=seeded), np.array(found, np.uint8)

@@ -172,14 +172,12 @@ class Comparison:
             words = {"grew": ", ".join(pair.grew), "fell": ", ".join(pair.fell)}
             rows.append(pair._asdict() | words | {"name": of_b[pair.second - 1]})
         alone = {"clear": True, "grew": "", "fell": ""}
-        rows += [
-            {"first": topic, "name": of_a[topic - 1], "before": _share(self.a, topic - 1), **alone}
-            for topic in self.vanished
-        ]
-        rows += [
-            {"second": topic, "name": of_b[topic - 1], "after": _share(self.b, topic - 1), **alone}
-            for topic in self.appeared
-        ]
+        for topic in self.vanished:
+            share = _share(self.a, topic - 1)
+            rows.append(alone | {"first": topic, "name": of_a[topic - 1], "before": share})
+        for topic in self.appeared:
+            share = _share(self.b, topic - 1)
+            rows.append(alone | {"second": topic, "name": of_b[topic - 1], "after": share})
         label = {"label": [self._label] * len(rows)} if self._label else {}
         return frame({name: [row.get(name) for row in rows] for name in _COLUMNS} | label)
 

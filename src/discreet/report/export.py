@@ -4,7 +4,6 @@ Both are computed from the release alone, so they cost no privacy.
 """
 
 import csv
-import io
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +13,7 @@ from discreet._base.files import write_whole
 from discreet._base.validate import check, optional, whole
 from discreet.errors import ReleaseError
 from discreet.release.release import Release, topic_columns
-from discreet.report.wording import for_spreadsheet
+from discreet.report.wording import csv_of, for_spreadsheet
 
 __all__ = ["to_gensim", "write_csv"]
 
@@ -51,12 +50,9 @@ def write_csv(
     columns = {name: told[name] for name in _IN_FILES if name in told}
     if for_spreadsheets:
         columns["word"] = [for_spreadsheet(word) for word in columns["word"]]
-    text = io.StringIO(newline="")
     # Every word in quotes: it may hold a comma or a line break, or look like a number.
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    write_whole(text.getvalue().encode("utf-8", "replace"), Path(path), "the table")
+    text = csv_of(columns, quoting=csv.QUOTE_NONNUMERIC)
+    write_whole(text.encode("utf-8", "replace"), Path(path), "the table")
 
 
 def to_gensim(release: Release) -> Any:

@@ -7,8 +7,6 @@ projected one, which its interval holds, and which stands in the table that can 
 the release alone, so it costs no privacy.
 """
 
-import csv
-import io
 from base64 import b64encode
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -254,13 +252,7 @@ def table_csv(release: PrevalenceRelease) -> str:
 
     Topics count from 1, as on the page.
     """
-    columns = release.to_columns()
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([_cell(value) for value in row])
-    return out.getvalue()
+    return wording.csv_of({name: map(_cell, values) for name, values in release.to_columns().items()})
 
 
 def _cell(value: Any) -> Any:

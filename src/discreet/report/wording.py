@@ -24,10 +24,12 @@ Ponomareva and others, "How to DP-fy ML", JAIR 77 (2023), doi:10.1613/jair.1.146
 Desfontaines, "A list of real-world uses of differential privacy", https://desfontain.es/blog/real-world-differential-privacy.html.
 """
 
+import csv
+import io
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -215,6 +217,15 @@ def for_spreadsheet(text: str) -> str:
     first = next((letter for letter in text if unicodedata.category(letter)[0] not in "CZ"), "")
     runs = text[:1] in ("\t", "\r", "\n") or unicodedata.normalize("NFKC", first)[:1] in _FORMULA
     return f"'{text}" if runs else text
+
+
+def csv_of(columns: Mapping[str, Iterable[Any]], **how: Any) -> str:
+    """Return columns of one length as CSV, below their names; ``how`` as for :func:`csv.writer`."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n", **how)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
 
 
 def settings_in_words(release: Promised) -> dict[str, Any]:

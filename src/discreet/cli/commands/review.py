@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -94,9 +94,9 @@ def review(
             "review asks."
         )
     if not decided:
-        _show(suspects, _PAGE, say)
+        _show(suspects, say)
     if ask:
-        lines += _questions(release, suspects, _PAGE, say)
+        lines += _questions(release, suspects, say)
         by = by or _needed("Who reviewed it (for the card)", "a name")
         out = out or Path(_needed("New folder for the reviewed release", "a folder"))
         check_output_folder(out)
@@ -144,14 +144,14 @@ def review(
         say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.")
 
 
-def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:
+def _show(suspects: "list[Suspect]", say: "Console", start: int = 0) -> None:
     """Print a page of the list, numbered."""
     from discreet.cli.display import print_table
     from discreet.report.suspicion import knows_general_language
     from discreet.report.wording import many, shown
 
     if start == 0:
-        first = f"; here are the first {n_words}" if len(suspects) > n_words else ""
+        first = f"; here are the first {_PAGE}" if len(suspects) > _PAGE else ""
         found = f"{many(len(suspects), 'word')} to look at, the most suspicious first{first}"
         blind = ", but rare words were not looked for: pip install 'discreet[review]' (wordfreq)"
         blind = "" if knows_general_language() else blind
@@ -160,7 +160,7 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
         return
     rows = [
         (str(number), shown(suspect.word), ", ".join(suspect.reasons), _topics(suspect, " ..."))
-        for number, suspect in enumerate(suspects[start : start + n_words], start + 1)
+        for number, suspect in enumerate(suspects[start : start + _PAGE], start + 1)
     ]
     print_table(say, (">", "word", "why", "first words of topic"), rows)
 
@@ -169,9 +169,7 @@ def _topics(suspect: "Suspect", more: str = "") -> str:
     return ", ".join(str(topic + 1) for topic in suspect.topics[:6]) + more * (len(suspect.topics) > 6)
 
 
-def _questions(
-    release: "discreet.Release", suspects: "list[Suspect]", n_words: int, say: "Console"
-) -> list[str]:
+def _questions(release: "discreet.Release", suspects: "list[Suspect]", say: "Console") -> list[str]:
     """Ask for words and topics, and return the answers as lines of an edit list."""
     from discreet.cli.display import print_topics
     from discreet.release.edits import GRAMMAR, word_in_line
@@ -180,13 +178,13 @@ def _questions(
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.")
     start = 0
     while start < len(suspects):
-        answer = _answer("remove", default="", show_default=False).strip()
+        answer = _answer("remove")
         if answer.lower() == "q":
             break
         if not answer:
-            start += n_words
+            start += _PAGE
             if start < len(suspects):
-                _show(suspects, n_words, say, start)
+                _show(suspects, say, start)
             continue
         chosen = _numbers(answer, len(suspects))
         if chosen is None and not _takes(answer, lines):
@@ -201,7 +199,7 @@ def _questions(
     say.print()
     print_topics(release, 10, say)
     say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}")
-    while line := _answer("edit", default="", show_default=False).strip():
+    while line := _answer("edit"):
         if not _takes(line, lines):
             say.print("not understood; a line is such as: drop word solitude, or: name topic 2 = loneliness")
     return list(dict.fromkeys(lines))
@@ -221,15 +219,15 @@ def _takes(line: str, lines: list[str]) -> bool:
 
 def _needed(question: str, what: str) -> str:
     """Ask until there is an answer."""
-    while not (answer := _answer(question, default="", show_default=False).strip()):
+    while not (answer := _answer(question)):
         typer.echo(f"{what} is needed; Ctrl-C ends without a reviewed release.", err=True)
     return answer
 
 
-def _answer(question: str, **how: Any) -> str:
+def _answer(question: str) -> str:
     """Ask; the end of input is no answer, and no interruption either: nobody decided, so nothing is reviewed."""
     try:
-        return str(typer.prompt(question, err=True, **how))
+        return str(typer.prompt(question, default="", show_default=False, err=True)).strip()
     except typer.Abort as ended:
         if isinstance(ended.__context__, EOFError):
             typer.echo(err=True)

@@ -4,8 +4,6 @@ Frames of pandas, polars, pyarrow and whatever else narwhals knows are read thro
 pyarrow, a batch at a time; spreadsheets (Excel's of all ages, and OpenDocument's) by python-calamine.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -22,6 +22,7 @@ number of threads.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -272,11 +273,6 @@ def _documents(
 
 def _groups(items: Iterable[Any], size: int) -> Iterable[list[Any]]:
     """Hand out a few items at a time, so that not all blocks are in memory at once."""
-    group: list[Any] = []
-    for item in items:
-        group.append(item)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
+    left = iter(items)
+    while group := list(islice(left, size)):
         yield group

@@ -79,15 +79,8 @@ _DAMAGE = (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZi
 _WORDS = 64
 _TILE = 32
 _VERSION = 2
-_FORMS = {
-    "version": ("<i8", 0),
-    "n": ("<i8", 0),
-    "n_words": ("<i8", 0),
-    "channel": ("<f8", 1),
-    "limit": ("<i8", 0),
-    "reproducible": ("<i8", 0),
-    "upper": ("<i8", 1),
-}
+_NUMBERS = ("version", "n", "n_words", "limit", "reproducible")
+_FORMS = dict.fromkeys(_NUMBERS, ("<i8", 0)) | {"channel": ("<f8", 1), "upper": ("<i8", 1)}
 
 
 class Moments:
@@ -181,10 +174,7 @@ class Moments:
         CorpusError
             Where the reports are not bits of that many words. Nothing is added then.
         """
-        added = self._of(reports, packed, n_jobs)
-        self._upper += added._upper
-        self.n += added.n
-        return self
+        return self.merge(self._of(reports, packed, n_jobs))
 
     def subtract_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> Moments:
         """Take away reports that were added before, exactly; parameters as for :meth:`add_batch`."""

@@ -1,7 +1,5 @@
 """Requests that bring reports or take them back: read within bounds, checked, and handed to the store."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math

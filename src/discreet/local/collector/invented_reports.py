@@ -82,10 +82,8 @@ def plausible_ones(
     p, q = float(channel.p), float(channel.q)
     kept = min(channel.limit or n_words, most_words or n_words, n_words)
     ones, goal = np.arange(n_words + 1), chance / 2 * (1 - _SLACK)
-    of_words, of_others = (
-        binom.pmf(ones[: kept + 1], kept, p),
-        binom.pmf(ones[: n_words - kept + 1], n_words - kept, q),
-    )
+    of_words = binom.pmf(ones[: kept + 1], kept, p)
+    of_others = binom.pmf(ones[: n_words - kept + 1], n_words - kept, q)
     at_least = np.convolve(of_words, of_others)[::-1].cumsum()[::-1]
     at_most = binom.cdf(ones, n_words, q)
     return int(np.flatnonzero(at_most > goal)[0]), int(np.flatnonzero(at_least > goal)[-1])

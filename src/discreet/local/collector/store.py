@@ -143,10 +143,8 @@ class ReportStore:
         if isinstance(channel, BitChannel):
             Moments(len(self.words), channel=channel)  # refuses too many words, before a report is taken
         #: By whether they are withdrawn: reports that may wait, and that do.
-        self._most_waiting, self._waiting = (
-            {False: most_waiting, True: most_waiting // 10},
-            {False: 0, True: 0},
-        )
+        self._most_waiting = {False: most_waiting, True: most_waiting // 10}
+        self._waiting = {False: 0, True: 0}
         self._keep_days, self._calendar = keep_days, _Calendar()
         self._tables = Tables(where, settings_of(self.words, channel))
         #: Moments of the reports up to a row, while no more were taken away; none before somebody asks.

@@ -13,8 +13,6 @@ file and log are looked for, by their numbers in the file system, before each tr
 acknowledged where they are gone.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence

@@ -76,26 +76,6 @@ def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: 
 _TOGETHER = 256
 
 
-def simulated_answers(
-    question: Question,
-    channel: CodebookChannel,
-    counts: Any,
-    rows: Any,
-    numbers: Sequence[bytes],
-    stream: SecureStream,
-    callback: Callback | None = None,
-) -> Answers:
-    """Answer for the documents ``rows``, each as a client of its own; ``numbers`` are those of all documents."""
-    codebook = channel.codebook(question.dimension, question.digest)
-    own = [numbers[row] for row in rows]
-    found = np.empty(len(own), np.int64)
-    for start in range(0, len(own), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        found[part] = channel.reports(question.answers(counts[rows[part]]), own[part], codebook, stream)
-        tell(callback, f"asking about {question.kind}", min(start + _TOGETHER, len(own)), len(own))
-    return Answers(own, found)
-
-
 _MOST_QUESTIONS = 8
 _NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."
 
@@ -332,11 +312,22 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         question: Question | None = self.begin(words)
         while question is not None:
             mine = np.flatnonzero(places == question.place)
-            told = simulated_answers(
-                question, self.channel(question), counts, mine, numbers, stream, self.callback
-            )
+            told = self._simulate(question, counts, mine, [numbers[row] for row in mine], stream)
             question = self._learn(told, seeded=stream.reproducible)
         return self
+
+    def _simulate(
+        self, question: Question, counts: Any, rows: Any, numbers: list[bytes], stream: SecureStream
+    ) -> Answers:
+        """Answer for the documents ``rows``, each as a client of its own with its number."""
+        channel, found = self.channel(question), np.empty(len(rows), np.int64)
+        codebook = channel.codebook(question.dimension, question.digest)
+        for start in range(0, len(rows), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            answers = question.answers(counts[rows[part]])
+            found[part] = channel.reports(answers, numbers[part], codebook, stream)
+            tell(self.callback, f"asking about {question.kind}", min(part.stop, len(rows)), len(rows))
+        return Answers(numbers, found)
 
     def _learn(self, answers: Answers, *, seeded: bool) -> Question | None:
         n = len(answers.numbers)
