@@ -246,7 +246,7 @@ def fit_topics(
     run = ready(**locals())  # nothing but the parameters yet
     words, topics, book, counts, persons = run.words, run.topics, run.book, run.texts, run.persons
     if isinstance(counts, Corpus):
-        look_at(run.preview(), words, topics, run.in_turn if run.chosen else None)
+        look_at(run.preview())
     if run.chosen and word_vectors is not None:
         check_vectors(word_vectors)
     public = None if run.chosen else read_public(topics, run.listed)

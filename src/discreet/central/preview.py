@@ -32,9 +32,8 @@ from discreet.corpus import Corpus
 from discreet.corpus.languages import language_shares
 from discreet.errors import CorpusError, CorpusWarning, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting.curves import gdp_mu
-from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import large_delta, plural, round_up
+from discreet.privacy.units import large_delta, plural
 from discreet.release.private_estimator import PrivateEstimator
 
 if TYPE_CHECKING:
@@ -135,11 +134,7 @@ class Preview(NamedTuple):
         if self.few_words:
             most = words // WORDS_A_TOPIC
             ask = f"ask for at most `n_topics={most}`, or " if most > 1 and strange is None else ""
-            half = (
-                "a larger share of it (`vocabulary_share=0.5`), "
-                if self.words_at_half > 2 * self.n_words
-                else ""
-            )
+            half = "a larger share of it (`vocabulary_share=0.5`), " * (self.words_at_half > 2 * self.n_words)
             more = (
                 f"let more words be chosen, by a larger epsilon, {half}more texts or a public list of words. "
                 f"{FEW_TEXTS}"
@@ -151,10 +146,8 @@ class Preview(NamedTuple):
             apart = f", too few to tell {topics} topics apart" * (topics > 1)
             said = f"About {few}{apart}: "
             if listed:
-                said, more = (
-                    f"The list has {words} words, too few to tell {topics} topics apart: ",
-                    "take a longer one.",
-                )
+                said = f"The list has {words} words, too few to tell {topics} topics apart: "
+                more = "take a longer one."
             # No word is no matter of how many topics there are.
             none = "words" in self.ends or (not (words or listed) and "n_topics" in self.told)
             told.append(("words" if none else "n_topics", ParameterError(said + ask + more)))
@@ -315,28 +308,13 @@ def preview(
     )
 
 
-def look_at(
-    seen: Preview, words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: bool | None = None
-) -> None:
-    """Refuse a fit that would end without topics for certain, and warn of what else is wrong, before it spends.
-
-    ``in_turn`` says whether topics are booked only once words are chosen; None where none are to be chosen.
-    """
+def look_at(seen: Preview) -> None:
+    """Refuse a fit that would end without topics for certain, and warn of what else is wrong, before it spends."""
     seen.refuse()
-    cost = _cost_of_words(words, topics, in_turn) if seen.few_words and in_turn is not None else ""
     for about, fault in seen.faults():
         before = "Before anything is spent, and for you alone, because it is exact: "
-        costs = cost if about == "n_topics" else ""
-        warn_caller(CorpusWarning(ParameterError(before, *fault.args, costs), _GOES_ON))
-
-
-def _cost_of_words(words: PrivateCountVectorizer, topics: PrivateLDA, in_turn: bool) -> str:
-    """Say what a fit costs that ends at too few words."""
-    event = words.planned_event()
-    assert event is not None  # nothing is to be chosen of a public list
-    spent = round_up(composed_epsilon([event], topics.delta).epsilon) if in_turn else round_up(topics.epsilon)
-    kept = "the choice of words stays booked" if in_turn else "all stays booked"
-    return f" If the fit goes on and ends at too few words, {kept}, at epsilon = {spent}."
+        costs = " If it ends at too few words, what is booked by then stays booked." * (about == "n_topics")
+        warn_caller(CorpusWarning(ParameterError(before, *fault.args, costs * seen.few_words), _GOES_ON))
 
 
 def bookings(

@@ -567,7 +567,8 @@ def _later_steps(estimator: PrivateEstimator) -> list[PrivateEstimator]:
     for pipeline in pipelines():
         steps = [step for _, step in pipeline.steps]
         # A pipeline with a memory fits copies of its steps, which have the same ledger.
-        alike = [type(step) is type(inside) and _ledger_of(step) is _ledger_of(inside) for step in steps]
+        what = (type(inside), getattr(inside, "ledger", None))
+        alike = [type(step) is what[0] and getattr(step, "ledger", None) is what[1] for step in steps]
         places = [place for place, step in enumerate(steps) if step is inside] or np.flatnonzero(
             alike
         ).tolist()
@@ -576,10 +577,6 @@ def _later_steps(estimator: PrivateEstimator) -> list[PrivateEstimator]:
         later += [one for step in steps[places[0] + 1 :] for one in _private_in(step)]
         inside = pipeline
     return later
-
-
-def _ledger_of(step: Any) -> Any:
-    return getattr(step, "ledger", None)
 
 
 def _private_in(step: Any) -> list[PrivateEstimator]:

@@ -88,9 +88,7 @@ def prevalence(
             "the topics protect persons: name the field that says whose each document is, --person FIELD; --set "
             "privacy_unit=document protects each document on its own."
         )
-    if said is not None and (said != "document" or owned):
-        raise ParameterError("--set privacy_unit= takes document alone, and not beside persons.")
-    unit = "person" if owned else "document"
+    unit = said or ("person" if owned else "document")
     called = unit_name or files.name_of_unit(unit, release)
     book = files.open_ledger(ledger, epsilon, delta, unit, called, budget=budget)
     promise: dict[str, Any] = {
