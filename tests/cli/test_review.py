@@ -142,6 +142,10 @@ def test_names_from_a_list_come_first(model, tmp_path, capsys):
     (tmp_path / "staff.txt").write_text("Wordac Smith\n")
     assert run("review model --names staff.txt --json".split()) == 0
     assert json.loads(capsys.readouterr().out)[0]["reasons"][0] == "in your list"
+    told = "Still among the words, though --names lists them: wordac."
+    for number, (gone, stays) in enumerate((("okafor", True), ("wordac", False))):
+        assert run(f"review model --names staff.txt --drop {gone} --by R --out r{number}".split()) == 0
+        assert (told in " ".join(capsys.readouterr().err.split())) == stays
 
 
 @pytest.mark.parametrize(

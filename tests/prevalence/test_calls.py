@@ -391,6 +391,9 @@ def test_rows_of_labels_are_those_of_the_file(tmp_path):
         ("month", "1.2.2024", 1),
         ("month", "02.2024", 1),
         ("month", "31.12.2024", 11),
+        ("month", "2024. 12. 31.", 11),
+        ("month", "2024.12.31", 11),
+        ("month", "2024/12", 11),
     ],
 )
 def test_dates_with_dots_have_the_day_first(freq, value, period):

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 _EPSILONS, _FAR = (1.0, 2.0, 4.0, 8.0), 8.0
 #: Where so many words of a text are numbers, it is a date or a code.
 _OF_NUMBERS = 0.9
-_NO_WORD = (
-    "no document has a word of the list: expected texts in its language. Is `text` the field of the texts?"
-)
+_NO_WORD = "no document has a word of the list: expected texts in its language, and `text` their field."
 #: Where a fit ends without topics but for so small a chance, it is refused; where that is as likely, it is warned of.
 _CERTAIN, _LIKELY = 1e-6, 0.05
 #: What goes on where a fit would end.

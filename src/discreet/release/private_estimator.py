@@ -159,12 +159,8 @@ def _entries(book: "Ledger") -> tuple["Entry", ...]:
 def _grown(books: _Books) -> tuple[float, float, int] | None:
     """Return what a text has cost on all its ledgers: epsilon, delta, how many; None where that is told, or one."""
     # What has no privacy is not for release, and no part of what leaves.
-    free = events.non_private()
-    ledgers = [
-        book
-        for book in books.by_identity.values()
-        if not any(entry.event == free for entry in _entries(book))
-    ]
+    free, held = events.non_private(), books.by_identity.values()
+    ledgers = [book for book in held if free not in [entry.event for entry in _entries(book)]]
     if len(ledgers) < 2:
         return None
     found = [entry.event for book in ledgers for entry in _entries(book)]
@@ -268,9 +264,10 @@ class PrivateEstimator(PlannedEstimator):
         """
         book = self.ledger or (None if X is None else ledger_of_choices(X))
         others = getattr(getattr(self, "release", None), "ledger", None)
-        known = persons is not None or knows_persons(X)
-        usual = getattr(book or others, "privacy_unit", "document")
-        return settled(self, "person" if known or usual == "person" else "document", book)
+        known = (
+            persons is not None or knows_persons(X) or getattr(book or others, "privacy_unit", "") == "person"
+        )
+        return settled(self, "person" if known else "document", book)
 
     def _take(self, made: "PrivateEstimator") -> Self:
         """Take what a fit of :meth:`_for_units_of` has found."""

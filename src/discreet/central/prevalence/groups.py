@@ -213,6 +213,10 @@ _YEAR_LAST = re.compile(
 )
 
 
+#: The same with the year first, written with dots or slashes.
+_YEAR_FIRST = re.compile(r"(\d{4})[./] ?(\d\d?)(?:[./] ?(\d\d?))?\.?", re.ASCII)
+
+
 class _Date(NamedTuple):
     """A first day, and the periods that hold all of what was written."""
 
@@ -313,6 +317,8 @@ def _date(value: Any, day_first: bool | None = None) -> _Date | None:
     if not isinstance(value, str):
         return None
     text = value.strip()
+    if found := _YEAR_FIRST.fullmatch(text):
+        text = "-".join(part.zfill(2) for part in found.groups() if part)
     if found := _YEAR_LAST.fullmatch(text):
         first, between, second, year = found.groups()
         if between in ("/", "-") and day_first is None:

@@ -113,6 +113,9 @@ def review(
     if of_groups is not None:  # before anything is written: what cannot be done is refused whole
         of_groups = editing.reviewed_shares(of_groups, release, edited, reviewed)
     gone = set(release.vocabulary) - set(reviewed.vocabulary)
+    kept = [one.word for one in suspects if "in your list" in one.reasons and one.word not in gone]
+    if kept:
+        always.print(f"Still among the words, though --names lists them: {', '.join(kept)}.")
     if out is not None:
         out = written(reviewed.save, out)
         say.print(f"wrote {out}: {reviewed.review}")
