@@ -369,6 +369,14 @@ def test_the_look_knows_what_is_booked_with_the_topics():
         shares.set_params(delta=None, random_state=None)
 
 
+def test_a_look_refuses_the_vectors_that_a_fit_refuses(tmp_path):
+    """It said nothing of them; the command read their numbers twice."""
+    (tmp_path / "bad.vec").write_text("ward 1 2 3\nbed 1 2 3\ncar 1 x 3\n")
+    for public in ({}, {"vocabulary": [*WORDS, "car"], "words_are_public": True}):
+        with pytest.raises(CorpusError, match="line 3: expected a word and 3 finite numbers"):
+            check_topics(TEXTS, epsilon=2.0, n_topics=2, word_vectors=tmp_path / "bad.vec", **public)
+
+
 def test_where_no_word_is_chosen_nothing_goes_on():
     for how in ({"n_topics": 1}, {"n_topics": 2, "allow_unlearnable": True}):
         ledger = Ledger(2.0)

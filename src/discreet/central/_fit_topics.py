@@ -247,10 +247,7 @@ def fit_topics(
     words, topics, book, counts, persons = run.words, run.topics, run.book, run.texts, run.persons
     if isinstance(counts, Corpus):
         look_at(run.preview())
-    if run.chosen and word_vectors is not None:
-        check_vectors(word_vectors)
-    public = None if run.chosen else read_public(topics, run.listed)
-    booked = run.booked(book)
+    public, booked = run.public, run.booked(book)
     if run.chosen:
         counts, persons = count_booked(words, booked[0], counts, persons), None
     elif not run.known:
@@ -316,9 +313,10 @@ class Run(NamedTuple):
     texts: Any
     persons: Any
     by: Any
-    #: Public words, if any are: those asked for, and those that come with the texts.
+    #: Public words that were asked for, if any.
     vocabulary: tuple[str, ...] | None
-    listed: tuple[str, ...] | None
+    #: What was read for topics whose words are public or were chosen before, as word vectors are.
+    public: Any
     #: Whether the words of the texts are public, or were chosen before.
     known: bool
 
@@ -423,11 +421,15 @@ def ready(**given: Any) -> Run:
     where = [] if of.prevalence is None else [settled(of.prevalence, unit, book)]
     words.set_params(delta=delta_of_words(_DELTA_OF_WORDS * of.delta, book))
     listed = carried(texts, "vocabulary") if vocabulary is None else vocabulary
-    refuse_too_few(topics, of.max_words if chosen else len(listed))
+    if chosen:
+        refuse_too_few(topics, of.max_words)
+    if chosen and of.word_vectors is not None:
+        check_vectors(of.word_vectors)
+    public = None if chosen else read_public(topics, listed)
     if carried(texts, "vocabulary") is None and n_rows_of(texts) is not None:
         read = watched(of.callback, "counting words", texts)
         texts, persons = Corpus.from_texts(read, tokenizer=cut, vocabulary=vocabulary, persons=persons), None
-    return Run(words, topics, chosen, where, book, texts, persons, by, vocabulary, listed, known)
+    return Run(words, topics, chosen, where, book, texts, persons, by, vocabulary, public, known)
 
 
 def _usual() -> dict[str, Any]:

@@ -72,7 +72,6 @@ def _fit(
     from discreet.central._fit_topics import estimators, ready
     from discreet.cli import display
     from discreet.cli.app import as_option
-    from discreet.corpus.word_vectors import check_vectors
     from discreet.engines import ProcessEngine
     from discreet.privacy.units import check_unit_name
     from discreet.release.private_estimator import ledger_of_choices
@@ -101,8 +100,6 @@ def _fit(
         raise ParameterError(
             "--person protects persons, --set privacy_unit=document does not; give one of them."
         )
-    if word_vectors is not None:
-        check_vectors(word_vectors)
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "person": person, "vocabulary": vocabulary}
     read: Any = files.open_shards if known == "shards" else files.load
